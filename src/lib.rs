@@ -1,0 +1,1 @@
+//! forge-x402: the engine.

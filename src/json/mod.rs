@@ -1,0 +1,11 @@
+//! JSON as bytes: where things are, and how to add or cut without touching the rest.
+//!
+//! Nothing here builds a tree or writes a value back: a document is checked once, whole, and every answer
+//! is a byte range of the caller's text. This room knows nothing of x402.
+
+pub(crate) mod escape;
+pub(crate) mod scan;
+pub(crate) mod splice;
+
+pub(crate) use scan::{Fault, Kind, Members, Slot};
+pub(crate) use splice::Splice;

@@ -6,7 +6,7 @@ fn found(text: &str, name: &str) -> Slot {
 
 #[test]
 fn a_member_is_found_by_what_its_key_reads() {
-    assert_eq!(found(r#" {"a":1,"b" : [2] } "#, "b"), Slot::One(13..16));
+    assert_eq!(found(r#" {"a":1,"b" : [2] } "#, "b"), Slot::One(14..17));
     assert_eq!(found(r#"{"\u0062":2}"#, "b"), Slot::One(10..11));
     assert_eq!(found(r#"{"a":{"b":1}}"#, "b"), Slot::Absent);
     assert_eq!(found(r#"{"b":1,"\u0062":2}"#, "b"), Slot::Repeated);

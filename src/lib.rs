@@ -1,1 +1,5 @@
 //! forge-x402: the engine.
+
+pub mod backend;
+pub mod bounded;
+pub mod sys;

@@ -1,5 +1,20 @@
 //! forge-x402: the feedback loop for paid HTTP APIs, as a library any server can embed.
 #![allow(dead_code, unused_imports)]
 
+mod dialect;
+mod engine;
+mod exchange;
+mod feedback;
+mod guard;
 mod http;
 mod json;
+mod options;
+mod sys;
+mod verdict;
+
+pub use engine::{ConfigError, Engine, Stats};
+pub use exchange::{Body, Exchange, Outcome, RequestHead, ResponseHead};
+pub use feedback::{FeedbackId, Verification};
+pub use http::head::HeaderLine;
+pub use sys::clock::Now;
+pub use verdict::{Action, Edit, EditOp, Verdict};

@@ -1,6 +1,8 @@
 //! forge-x402: the feedback loop for paid HTTP APIs, as a library any server can embed.
 #![allow(dead_code, unused_imports)]
 
+#[doc(hidden)]
+pub mod bounded;
 mod dialect;
 mod engine;
 mod exchange;
@@ -9,10 +11,11 @@ mod guard;
 mod http;
 mod json;
 mod options;
-mod sys;
+#[doc(hidden)]
+pub mod sys;
 mod verdict;
 
-pub use engine::{ConfigError, Engine, Stats};
+pub use engine::{ChallengeForm, ConfigError, Engine, Stats};
 pub use exchange::{Body, Exchange, Outcome, RequestHead, ResponseHead};
 pub use feedback::{FeedbackId, Verification};
 pub use http::head::HeaderLine;

@@ -14,22 +14,10 @@ fn main() {
         return;
     }
     let tests: [(&str, fn()); 6] = [
-        (
-            "a_forked_child_has_a_generation_of_its_own",
-            a_forked_child_has_a_generation_of_its_own,
-        ),
-        (
-            "a_raw_clone_has_a_generation_of_its_own",
-            a_raw_clone_has_a_generation_of_its_own,
-        ),
-        (
-            "f06_ids_never_repeat_in_forked_children",
-            f06_ids_never_repeat_in_forked_children,
-        ),
-        (
-            "f06_ids_never_repeat_in_raw_clones",
-            f06_ids_never_repeat_in_raw_clones,
-        ),
+        ("a_forked_child_has_a_generation_of_its_own", a_forked_child_has_a_generation_of_its_own),
+        ("a_raw_clone_has_a_generation_of_its_own", a_raw_clone_has_a_generation_of_its_own),
+        ("f06_ids_never_repeat_in_forked_children", f06_ids_never_repeat_in_forked_children),
+        ("f06_ids_never_repeat_in_raw_clones", f06_ids_never_repeat_in_raw_clones),
         (
             "h02_state_is_replaced_whole_even_if_its_lock_was_held_at_the_fork",
             h02_state_is_replaced_whole_even_if_its_lock_was_held_at_the_fork,
@@ -51,9 +39,7 @@ fn a_forked_child_has_a_generation_of_its_own() {
     assert_ne!(number(&child), parent);
     let grandchild = in_child(Start::Fork, || {
         let child = fork::generation();
-        let grandchild = number(&in_child(Start::Fork, || {
-            fork::generation().to_le_bytes().to_vec()
-        }));
+        let grandchild = number(&in_child(Start::Fork, || fork::generation().to_le_bytes().to_vec()));
         assert!(grandchild > child, "newer than all its ancestors");
         grandchild.to_le_bytes().to_vec()
     });
@@ -63,9 +49,7 @@ fn a_forked_child_has_a_generation_of_its_own() {
 
 fn a_raw_clone_has_a_generation_of_its_own() {
     let parent = fork::generation();
-    let child = in_child(Start::RawClone, || {
-        fork::generation().to_le_bytes().to_vec()
-    });
+    let child = in_child(Start::RawClone, || fork::generation().to_le_bytes().to_vec());
     assert_ne!(number(&child), parent);
 }
 
@@ -82,15 +66,10 @@ fn ids_never_repeat(start: Start) {
     let mut seen = HashSet::new();
     for _ in 0..100 {
         assert!(seen.insert(random::six_bytes()));
-        let child = in_child(start, || {
-            (0..50).flat_map(|_| random::six_bytes()).collect()
-        });
+        let child = in_child(start, || (0..50).flat_map(|_| random::six_bytes()).collect());
         assert_eq!(child.len(), 300, "the child ran to its end");
         for draw in child.chunks(6) {
-            assert!(
-                seen.insert(draw.try_into().unwrap()),
-                "a child repeats an id"
-            );
+            assert!(seen.insert(draw.try_into().unwrap()), "a child repeats an id");
         }
         for _ in 0..50 {
             assert!(seen.insert(random::six_bytes()), "the parent repeats an id");
@@ -144,11 +123,7 @@ fn p22_children_of_a_busy_process_race_their_first_use_and_end() {
             });
             state.get().lock().unwrap().to_le_bytes().to_vec()
         });
-        assert_eq!(
-            number(&child),
-            4,
-            "one fresh value, shared by the threads of the child"
-        );
+        assert_eq!(number(&child), 4, "one fresh value, shared by the threads of the child");
         assert!(before.elapsed() < Duration::from_secs(5));
     }
     stop.store(true, Ordering::Relaxed);
@@ -177,16 +152,13 @@ fn in_child(start: Start, child: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
         assert!(pid >= 0);
         if pid == 0 {
             libc::alarm(10);
-            let answer =
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or_default();
+            let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or_default();
             libc::write(ends[1], answer.as_ptr().cast(), answer.len());
             libc::_exit(0);
         }
         libc::close(ends[1]);
         let mut answer = Vec::new();
-        std::fs::File::from_raw_fd(ends[0])
-            .read_to_end(&mut answer)
-            .unwrap();
+        std::fs::File::from_raw_fd(ends[0]).read_to_end(&mut answer).unwrap();
         let mut status = 0;
         libc::waitpid(pid, &mut status, 0);
         assert_eq!(status, 0, "the child ended by itself");
@@ -195,9 +167,5 @@ fn in_child(start: Start, child: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
 }
 
 fn number(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(
-        bytes
-            .try_into()
-            .expect("eight bytes: the child ran to its end"),
-    )
+    u64::from_le_bytes(bytes.try_into().expect("eight bytes: the child ran to its end"))
 }

@@ -72,7 +72,8 @@ impl Keys {
     /// Checks in the order malformed, bad signature, expired; every key is tried in constant time.
     pub fn verify(&self, text: &[u8], now_ms: u64, ttl_ms: u64) -> Verification {
         let Some(bytes) = canonical(text) else { return Verification::Malformed };
-        let known = self.macs.iter().fold(0u8, |known, mac| known | tag(mac, &bytes[..10]).ct_eq(&bytes[10..]).unwrap_u8());
+        let known =
+            self.macs.iter().fold(0u8, |known, mac| known | tag(mac, &bytes[..10]).ct_eq(&bytes[10..]).unwrap_u8());
         if known == 0 {
             return Verification::BadSignature;
         }

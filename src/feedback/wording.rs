@@ -3,6 +3,8 @@
 //! All ASCII, so a Latin-1 reader sees the same (the v1 codec is `btoa`). The parts are constants, so that the
 //! length of a text is known before it is built.
 
+use memchr::memmem;
+
 /// Where a rating goes: the rate URL (`<origin><base_path>/rate`), or the same-origin path where no origin is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
@@ -22,9 +24,10 @@ impl Link {
 
     /// Whether a text already speaks of this link, whoever wrote it.
     pub fn is_mentioned_in(&self, text: &[u8]) -> bool {
-        let path = &self.rate[self.rate.len() - self.path_len..];
-        let query = [path, "?feedback_id="].concat();
-        contains(text, query.as_bytes()) || (self.path_len < self.rate.len() && contains(text, self.rate.as_bytes()))
+        let path = &self.rate.as_bytes()[self.rate.len() - self.path_len..];
+        let has_origin = self.path_len < self.rate.len();
+        memmem::find_iter(text, path).any(|at| text[at + path.len()..].starts_with(b"?feedback_id="))
+            || (has_origin && memmem::find(text, self.rate.as_bytes()).is_some())
     }
 }
 
@@ -77,8 +80,30 @@ pub(crate) enum Tone {
 /// The value of `extensions["forge-feedback"]` in a challenge.
 pub(crate) fn challenge_extension(link: &Link, tone: Tone, schema: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
-    put(&mut out, &[INFO, ",\"ask\":\"", ask(tone), "\",\"rate\":\"GET ", link.rate(), "?feedback_id=FEEDBACK_ID", FULLY, "\",", OUTCOME, ",", ISSUE]);
-    put(&mut out, &[",\"feedback_id\":\"In the paid response body (feedback_id) and the Forge-Feedback-Id header.\",", PAYMENT, flow(tone)]);
+    put(
+        &mut out,
+        &[
+            INFO,
+            ",\"ask\":\"",
+            ask(tone),
+            "\",\"rate\":\"GET ",
+            link.rate(),
+            "?feedback_id=FEEDBACK_ID",
+            FULLY,
+            "\",",
+            OUTCOME,
+            ",",
+            ISSUE,
+        ],
+    );
+    put(
+        &mut out,
+        &[
+            ",\"feedback_id\":\"In the paid response body (feedback_id) and the Forge-Feedback-Id header.\",",
+            PAYMENT,
+            flow(tone),
+        ],
+    );
     close(out, schema)
 }
 
@@ -92,7 +117,22 @@ pub(crate) fn compact_extension(link: &Link, schema: bool) -> Vec<u8> {
 /// The value of `extensions["forge-feedback"]` in a receipt: the same, with the real id.
 pub(crate) fn receipt_extension(link: &Link, id: &str, tone: Tone, schema: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
-    put(&mut out, &[INFO, ",\"ask\":\"", ask(tone), "\",\"feedback_id\":\"", id, "\",\"rate\":\"GET ", link.rate(), "?feedback_id=", id, FULLY, "\","]);
+    put(
+        &mut out,
+        &[
+            INFO,
+            ",\"ask\":\"",
+            ask(tone),
+            "\",\"feedback_id\":\"",
+            id,
+            "\",\"rate\":\"GET ",
+            link.rate(),
+            "?feedback_id=",
+            id,
+            FULLY,
+            "\",",
+        ],
+    );
     put(&mut out, &[OUTCOME, ",", ISSUE, ",", PAYMENT, flow(tone)]);
     close(out, schema)
 }
@@ -107,9 +147,20 @@ pub(crate) fn compact_receipt_extension(link: &Link, id: &str, schema: bool) -> 
 /// The members of a paid body, without braces: `"feedback_id":…,"feedback_url":…[,"rate_this_call":…]`.
 pub(crate) fn body_members(link: &Link, id: &str, hint: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(640);
-    put(&mut out, &["\"feedback_id\":\"", id, "\",\"feedback_url\":\"", link.rate(), "?feedback_id=", id, "&outcome=\""]);
+    put(
+        &mut out,
+        &["\"feedback_id\":\"", id, "\",\"feedback_url\":\"", link.rate(), "?feedback_id=", id, "&outcome=\""],
+    );
     if hint {
-        put(&mut out, &[",\"rate_this_call\":\"Please rate this service for other agents: GET ", link.rate(), "?feedback_id=", id]);
+        put(
+            &mut out,
+            &[
+                ",\"rate_this_call\":\"Please rate this service for other agents: GET ",
+                link.rate(),
+                "?feedback_id=",
+                id,
+            ],
+        );
         put(&mut out, &["&outcome= with fully, partially or no appended (e.g. ", link.rate(), "?feedback_id=", id]);
         put(&mut out, &["&outcome=fully). Free, one request.", ISSUES, "\""]);
     }
@@ -125,8 +176,6 @@ pub(crate) fn text_trailer(link: &Link, id: &str) -> Vec<u8> {
 pub(crate) const BODY_NAMES: [&str; 3] = ["feedback_id", "feedback_url", "rate_this_call"];
 /// The one name of the nested layout.
 pub(crate) const NESTED_NAME: &str = "forge_feedback";
-/// Our key among the extensions of a challenge or receipt.
-pub(crate) const EXTENSION_NAME: &str = "forge-feedback";
 /// The response header of a paid answer.
 pub(crate) const ID_HEADER: &str = "Forge-Feedback-Id";
 
@@ -139,8 +188,12 @@ const PAYMENT: &str = r#""payment":"None. Plain GET, not an x402 endpoint.""#;
 
 fn ask(tone: Tone) -> &'static str {
     match tone {
-        Tone::Default => "After your call, please rate this service for other agents. Free, one request. When the outcome is not fully, the issue field tells the merchant what to fix.",
-        Tone::Lifecycle => "Steps: 402 challenge, pay, response, rate this service for other agents. Free, one request. When the outcome is not fully, the issue field tells the merchant what to fix.",
+        Tone::Default => {
+            "After your call, please rate this service for other agents. Free, one request. When the outcome is not fully, the issue field tells the merchant what to fix."
+        }
+        Tone::Lifecycle => {
+            "Steps: 402 challenge, pay, response, rate this service for other agents. Free, one request. When the outcome is not fully, the issue field tells the merchant what to fix."
+        }
     }
 }
 
@@ -161,10 +214,6 @@ fn put(out: &mut Vec<u8>, parts: &[&str]) {
     for part in parts {
         out.extend_from_slice(part.as_bytes());
     }
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]

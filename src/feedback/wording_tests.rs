@@ -8,13 +8,17 @@ fn link() -> Link {
 
 #[test]
 fn the_sentences_are_those_of_the_protocol() {
-    let full = format!("After your call, please rate this service for other agents: GET {RATE}?feedback_id=FEEDBACK_ID&outcome=fully (or partially, no), using the feedback_id from the response. Free, one request. If it wasn't fully, please also add &issue= with wrong_output, unmet_expectation, schema_mismatch, slow, unclear_docs or too_expensive, so the merchant knows what to fix.");
+    let full = format!(
+        "After your call, please rate this service for other agents: GET {RATE}?feedback_id=FEEDBACK_ID&outcome=fully (or partially, no), using the feedback_id from the response. Free, one request. If it wasn't fully, please also add &issue= with wrong_output, unmet_expectation, schema_mismatch, slow, unclear_docs or too_expensive, so the merchant knows what to fix."
+    );
     assert_eq!(Sentence::Full.text(&link()), full);
     assert!(full.starts_with(&Sentence::Medium.text(&link())));
     assert!(Sentence::Medium.text(&link()).ends_with("Free, one request."));
     assert_eq!(
         Sentence::Short.text(&link()),
-        format!("After your call, please rate it for other agents: GET {RATE}?feedback_id=FEEDBACK_ID&outcome=fully. Free, one request.")
+        format!(
+            "After your call, please rate it for other agents: GET {RATE}?feedback_id=FEEDBACK_ID&outcome=fully. Free, one request."
+        )
     );
     for sentence in Sentence::LADDER {
         assert_eq!(sentence.len(&link()), sentence.text(&link()).len());
@@ -28,7 +32,7 @@ fn the_challenge_extension_is_that_of_the_protocol() {
     );
     let made = challenge_extension(&link(), Tone::Default, false);
     assert_eq!(std::str::from_utf8(&made).unwrap(), expected);
-    assert_eq!(made.len(), 671, "the size the peers measured");
+    assert_eq!(made.len() + r#"{"forge-feedback":}"#.len(), 671, "the size the peers measured");
 }
 
 #[test]
@@ -42,7 +46,10 @@ fn the_lifecycle_tone_changes_the_ask_and_ends_with_the_flow() {
 fn the_receipt_extension_carries_the_real_id() {
     let id = "aqQMtjN9lCJnCAn54ZS7wQ";
     let made = String::from_utf8(receipt_extension(&link(), id, Tone::Default, false)).unwrap();
-    let names: Vec<usize> = ["protocol", "ask", "feedback_id", "rate", "outcome", "issue", "payment"].iter().map(|name| made.find(&format!("\"{name}\":")).unwrap()).collect();
+    let names: Vec<usize> = ["protocol", "ask", "feedback_id", "rate", "outcome", "issue", "payment"]
+        .iter()
+        .map(|name| made.find(&format!("\"{name}\":")).unwrap())
+        .collect();
     assert!(names.is_sorted(), "protocol, ask, feedback_id, rate, outcome, issue, payment: {made}");
     assert!(made.contains(&format!(r#""rate":"GET {RATE}?feedback_id={id}&outcome=fully""#)));
 }
@@ -70,7 +77,11 @@ fn a35_a_mention_is_seen_with_and_without_an_origin() {
 
 #[test]
 fn everything_is_ascii() {
-    for text in [challenge_extension(&link(), Tone::Lifecycle, true), body_members(&link(), "x", true), Sentence::Full.text(&link()).into_bytes()] {
+    for text in [
+        challenge_extension(&link(), Tone::Lifecycle, true),
+        body_members(&link(), "x", true),
+        Sentence::Full.text(&link()).into_bytes(),
+    ] {
         assert!(text.is_ascii());
     }
 }

@@ -12,10 +12,7 @@ pub struct Now {
 impl Now {
     /// Reads both clocks. Does not block and cannot fail.
     pub fn read() -> Now {
-        Now {
-            unix_ms: unix_ms(),
-            monotonic_ms: monotonic_ms(),
-        }
+        Now { unix_ms: unix_ms(), monotonic_ms: monotonic_ms() }
     }
 }
 
@@ -30,15 +27,10 @@ pub fn unix_ms() -> u64 {
 /// The monotonic clock in milliseconds since an arbitrary point.
 #[cfg(unix)]
 pub fn monotonic_ms() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec; CLOCK_MONOTONIC exists wherever libc declares it. On failure the zeros stay.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    (time.tv_sec as u64)
-        .wrapping_mul(1_000)
-        .wrapping_add(time.tv_nsec as u64 / 1_000_000)
+    (time.tv_sec as u64).wrapping_mul(1_000).wrapping_add(time.tv_nsec as u64 / 1_000_000)
 }
 
 /// The monotonic clock in milliseconds since the first reading of this process.
@@ -58,15 +50,8 @@ mod tests {
         let before = Now::read();
         std::thread::sleep(std::time::Duration::from_millis(20));
         let after = Now::read();
-        assert!(
-            before.unix_ms > 1_600_000_000_000,
-            "a date after 2020: {}",
-            before.unix_ms
-        );
+        assert!(before.unix_ms > 1_600_000_000_000, "a date after 2020: {}", before.unix_ms);
         let monotonic = after.monotonic_ms - before.monotonic_ms;
-        assert!(
-            (19..5_000).contains(&monotonic),
-            "slept 20 ms, saw {monotonic}"
-        );
+        assert!((19..5_000).contains(&monotonic), "slept 20 ms, saw {monotonic}");
     }
 }

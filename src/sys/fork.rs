@@ -55,10 +55,7 @@ impl<T: Send + Sync> PerProcess<T> {
     /// State made by `make`, which runs at the first `get` of each process. Threads that race there may each run it:
     /// one value is kept, the others are dropped unused. So `make` must start nothing.
     pub fn new(make: impl Fn() -> T + Send + Sync + 'static) -> PerProcess<T> {
-        PerProcess {
-            current: AtomicPtr::new(ptr::null_mut()),
-            make: Box::new(make),
-        }
+        PerProcess { current: AtomicPtr::new(ptr::null_mut()), make: Box::new(make) }
     }
 
     /// This process's value. Lock-free; about two loads when it exists.
@@ -97,14 +94,8 @@ impl<T: Send + Sync> PerProcess<T> {
             {
                 return &slot.value;
             }
-            let made = Box::into_raw(Box::new(Slot {
-                generation,
-                value: (self.make)(),
-                _inherited: seen,
-            }));
-            let published =
-                self.current
-                    .compare_exchange(seen, made, Ordering::AcqRel, Ordering::Acquire);
+            let made = Box::into_raw(Box::new(Slot { generation, value: (self.make)(), _inherited: seen }));
+            let published = self.current.compare_exchange(seen, made, Ordering::AcqRel, Ordering::Acquire);
             if published.is_ok() {
                 // SAFETY: just published, so it lives as long as `self`.
                 return unsafe { &(*made).value };

@@ -150,10 +150,7 @@ mod tests {
             let mut out = vec![0; length];
             fill(&mut out);
             let zeros = out.iter().filter(|byte| **byte == 0).count();
-            assert!(
-                length < 16 || zeros < length / 8,
-                "{zeros} zeros in {length}"
-            );
+            assert!(length < 16 || zeros < length / 8, "{zeros} zeros in {length}");
         }
     }
 
@@ -170,11 +167,7 @@ mod tests {
 
     #[test]
     fn a_pool_of_another_generation_is_thrown_away() {
-        let mut pool = Pool {
-            generation: fork::generation() + 1_000,
-            left: POOL_BYTES,
-            bytes: [7; POOL_BYTES],
-        };
+        let mut pool = Pool { generation: fork::generation() + 1_000, left: POOL_BYTES, bytes: [7; POOL_BYTES] };
         let mut draw = [0; 16];
         pool.take(&mut draw);
         assert_ne!(draw, [7; 16]);

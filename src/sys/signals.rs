@@ -13,10 +13,7 @@ pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<Join
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
     let _masked = Masked::new()?;
-    Builder::new()
-        .name(name.to_owned())
-        .stack_size(STACK_BYTES)
-        .spawn(run)
+    Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(run)
 }
 
 const STACK_BYTES: usize = 1024 * 1024;
@@ -35,15 +32,9 @@ impl Masked {
             let mut all: libc::sigset_t = std::mem::zeroed();
             let mut before: libc::sigset_t = std::mem::zeroed();
             libc::sigfillset(&mut all);
-            for fault in [
-                libc::SIGSEGV,
-                libc::SIGBUS,
-                libc::SIGFPE,
-                libc::SIGILL,
-                libc::SIGTRAP,
-                libc::SIGABRT,
-                libc::SIGSYS,
-            ] {
+            for fault in
+                [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS]
+            {
                 libc::sigdelset(&mut all, fault);
             }
             match libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before) {
@@ -78,10 +69,7 @@ mod tests {
 
     fn blocked_signals() -> u64 {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("SigBlk:"))
-            .unwrap();
+        let line = status.lines().find(|line| line.starts_with("SigBlk:")).unwrap();
         u64::from_str_radix(line["SigBlk:".len()..].trim(), 16).unwrap()
     }
 
@@ -114,13 +102,7 @@ mod tests {
         ] {
             assert_ne!(inside & bit(signal), 0, "signal {signal} is blocked");
         }
-        for signal in [
-            libc::SIGSEGV,
-            libc::SIGBUS,
-            libc::SIGFPE,
-            libc::SIGILL,
-            libc::SIGABRT,
-        ] {
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT] {
             assert_eq!(inside & bit(signal), 0, "signal {signal} is not blocked");
         }
         assert_eq!(name.trim(), "fx402-test");

@@ -51,16 +51,8 @@ fn threads_that_race_the_first_use_get_one_value() {
             .map(|thread| thread.join().unwrap())
             .collect();
         assert!(seen.iter().all(|at| *at == seen[0]));
-        assert_eq!(
-            alive.load(Ordering::SeqCst),
-            1,
-            "the values of losers are dropped"
-        );
+        assert_eq!(alive.load(Ordering::SeqCst), 1, "the values of losers are dropped");
         drop(state);
-        assert_eq!(
-            alive.load(Ordering::SeqCst),
-            0,
-            "the owner drops this process's value"
-        );
+        assert_eq!(alive.load(Ordering::SeqCst), 0, "the owner drops this process's value");
     }
 }

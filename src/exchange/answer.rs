@@ -1,0 +1,121 @@
+//! The response phase: which of its two halves a response belongs to, and what every edit of a response has in common.
+
+use super::{Body, Exchange, Phase, ResponseHead, challenge, paid};
+use crate::feedback::ladder;
+use crate::http::head::{self, HeaderLine};
+use crate::http::{Line, find};
+use crate::sys::clock::Now;
+use crate::verdict::{Action, Edit, EditOp, Skip, Verdict};
+
+/// Judges a head, or the same head again with its body.
+pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
+    let again = match exchange.phase {
+        Phase::Response => false,
+        Phase::ResponseBody => true,
+        Phase::Done => {
+            exchange.skip(Skip::OutOfOrder);
+            return Verdict::pass();
+        }
+    };
+    if (100..200).contains(&response.status) && response.status != 101 {
+        // Interim answers are the host's to forward; the final one is still to come.
+        return Verdict::pass();
+    }
+    let mut verdict = match response.status {
+        402 => challenge::judge(exchange, response),
+        200..300 if exchange.payment.is_some() => paid::judge(exchange, now, response),
+        _ => Verdict::pass(),
+    };
+    if again && response.head_first {
+        // The head has left with the first verdict.
+        verdict.edits.clear();
+    }
+    exchange.phase = if verdict.action == Action::WantBody { Phase::ResponseBody } else { Phase::Done };
+    verdict
+}
+
+/// An edited body with the header edits it needs: validators and ranges of the old bytes go, the stated length is set
+/// if it was right. `so_far` are the edits the head gets anyway, so that the whole head is weighed once.
+pub(super) fn with_body_edits(
+    response: &ResponseHead<'_>,
+    so_far: &[Edit],
+    stated: Option<usize>,
+    old: usize,
+    made: Vec<u8>,
+) -> Result<(Vec<u8>, Vec<Edit>), Skip> {
+    let mut edits = validators_go(response.headers);
+    edits.push(Edit::set("Accept-Ranges", &b"none"[..]));
+    match stated {
+        Some(length) if length == old => edits.push(Edit::set("Content-Length", made.len().to_string().into_bytes())),
+        Some(_) => return Err(Skip::Ambiguous),
+        None => {}
+    }
+    let all: Vec<Edit> = so_far.iter().chain(&edits).cloned().collect();
+    if response.head_first || head_fits(response.headers, &all) { Ok((made, edits)) } else { Err(Skip::NoRoom) }
+}
+
+/// The header edits for a head that leaves before its body is known.
+pub(super) fn head_first_edits(response: &ResponseHead<'_>) -> Vec<Edit> {
+    let mut edits = validators_go(response.headers);
+    edits.push(Edit::set("Accept-Ranges", &b"none"[..]));
+    remove_present(response.headers, "Content-Length", &mut edits);
+    edits
+}
+
+/// The header edits for the answer to a HEAD whose GET would have an edited body.
+pub(super) fn head_request_edits(response: &ResponseHead<'_>) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    remove_present(response.headers, "Content-Length", &mut edits);
+    remove_present(response.headers, "ETag", &mut edits);
+    edits
+}
+
+pub(super) fn remove_present(headers: &[HeaderLine<'_>], name: &'static str, edits: &mut Vec<Edit>) {
+    if find(headers, name) != Line::Absent {
+        edits.push(Edit::remove(name));
+    }
+}
+
+/// Whether the whole head may become what `edits` make of it.
+pub(super) fn head_fits(headers: &[HeaderLine<'_>], edits: &[Edit]) -> bool {
+    ladder::may_grow(&ladder::HEAD, head::size(headers), size_after(headers, edits))
+}
+
+/// Bytes of the head with `edits` applied.
+pub(super) fn size_after(headers: &[HeaderLine<'_>], edits: &[Edit]) -> usize {
+    let mut size = head::size(headers);
+    for edit in edits {
+        let lines = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(edit.name.as_bytes()));
+        if edit.op != EditOp::Add {
+            size -= lines.map(|(name, value)| head::line_size(name, value)).sum::<usize>();
+        }
+        if edit.op != EditOp::Remove {
+            size += head::line_size(edit.name.as_bytes(), &edit.value);
+        }
+    }
+    size
+}
+
+fn validators_go(headers: &[HeaderLine<'_>]) -> Vec<Edit> {
+    let mut edits = Vec::with_capacity(4);
+    remove_present(headers, "ETag", &mut edits);
+    remove_present(headers, "Last-Modified", &mut edits);
+    edits
+}
+
+/// What a body in hand, or its absence, means for an edit.
+pub(super) enum Reading<'a> {
+    /// Ask for it.
+    Ask,
+    /// There is none to edit.
+    Nothing,
+    Text(&'a [u8]),
+}
+
+pub(super) fn reading<'a>(body: Body<'a>) -> Reading<'a> {
+    match body {
+        Body::Unread => Reading::Ask,
+        Body::None | Body::Whole(b"") => Reading::Nothing,
+        Body::Whole(text) => Reading::Text(text),
+    }
+}

@@ -1,0 +1,238 @@
+//! A paid 2xx: the answer gains an id, in a header, the receipt and the body, one and the same in all three.
+
+use super::answer::{self, Reading};
+use super::{Exchange, ResponseHead};
+use crate::dialect::{Found, Settlement, settlement as said, x402_v1, x402_v2};
+use crate::feedback::body::{self, Standing};
+use crate::feedback::wording::ID_HEADER;
+use crate::feedback::{FeedbackId, Link, ladder, receipt};
+use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
+use crate::http::head::{self, HeaderLine};
+use crate::http::{Line, caching, envelope, find};
+use crate::json::scan;
+use crate::sys::clock::Now;
+use crate::verdict::{Action, Edit, Skip, Verdict};
+
+pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
+    exchange.settlement = settlement(response);
+    match edited(exchange, now, response) {
+        Ok(verdict) => verdict,
+        Err(skip) => {
+            exchange.skip(skip);
+            Verdict::pass()
+        }
+    }
+}
+
+/// What the receipt headers of a response say: a failure on any line counts, a success must be alone.
+pub(super) fn settlement(response: &ResponseHead<'_>) -> Option<Settlement> {
+    let names = [x402_v2::RECEIPT_HEADER, x402_v1::RECEIPT_HEADER];
+    let lines: Vec<Option<Settlement>> = names
+        .iter()
+        .flat_map(|name| head::all(response.headers, name))
+        .map(|value| {
+            let text = envelope::decode(value)?;
+            let members = scan::document(&text, ["success"]).ok()?;
+            said(&text, &members.slots[0])
+        })
+        .collect();
+    if lines.contains(&Some(Settlement::Failed)) {
+        return Some(Settlement::Failed);
+    }
+    if lines.len() == 1 { lines[0] } else { None }
+}
+
+fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Found<Verdict> {
+    if !exchange.engine.shared.options.feedback {
+        return Ok(Verdict::pass());
+    }
+    if find(response.headers, ID_HEADER).is_present() {
+        return Err(Skip::AlreadyOurs);
+    }
+    may_have_id(exchange, response)?;
+    let link = exchange.link.clone().unwrap_or_else(|| exchange.engine.shared.path_link.clone());
+    let body = BodyPlan::new(exchange, response);
+    let id = adopt_or_mint(exchange, now, &body);
+    let mut verdict =
+        Verdict { edits: id_edits(response.headers, id, exchange.request_has_origin), ..Verdict::default() };
+    if !answer::head_fits(response.headers, &verdict.edits) {
+        return Err(Skip::NoRoom);
+    }
+    verdict.feedback_id = Some(id.as_str().to_owned());
+    if let Some(edit) = receipt_edit(exchange, response, &verdict.edits, &link, id)? {
+        verdict.edits.push(edit);
+    }
+    add_to_body(exchange, response, body, &link, id, &mut verdict);
+    Ok(verdict)
+}
+
+/// Whether this answer may carry an id at all.
+fn may_have_id(exchange: &Exchange, response: &ResponseHead<'_>) -> Found<()> {
+    let shared = &exchange.engine.shared;
+    let route = if response.route.is_empty() { &exchange.route } else { response.route };
+    match exchange.settlement {
+        Some(Settlement::Succeeded) => {
+            shared.state().route_settled(&exchange.method, route);
+            Ok(())
+        }
+        Some(Settlement::Failed) => Err(Skip::NotSettled),
+        None if shared.options.require_settlement || exchange.is_head() => Err(Skip::NotSettled),
+        None if shared.state().route_settles(&exchange.method, route) => Err(Skip::NotSettled),
+        None => Ok(()),
+    }
+}
+
+/// The id of this exchange: the one an inner layer has put into the body if it is ours, else a new one.
+fn adopt_or_mint(exchange: &mut Exchange, now: Now, body: &BodyPlan<'_>) -> FeedbackId {
+    if let BodyPlan::Json { standing: Ok(Standing::Taken(Some(id))), .. } = body
+        && exchange.engine.shared.is_own(*id, now)
+    {
+        return *exchange.id.insert(*id);
+    }
+    match exchange.id {
+        Some(id) => id,
+        None => *exchange.id.insert(exchange.engine.shared.mint(now)),
+    }
+}
+
+/// The id header, and what must be true of an answer that is one caller's alone.
+fn id_edits(headers: &[HeaderLine<'_>], id: FeedbackId, request_has_origin: bool) -> Vec<Edit> {
+    let mut edits = Vec::with_capacity(8);
+    edits.push(Edit::set(ID_HEADER, id.as_str().as_bytes().to_vec()));
+    if let Some(value) = caching::private(headers) {
+        edits.push(Edit::set("Cache-Control", value));
+    }
+    answer::remove_present(headers, "CDN-Cache-Control", &mut edits);
+    answer::remove_present(headers, "Surrogate-Control", &mut edits);
+    if let Some(value) = caching::expose(headers, request_has_origin, ID_HEADER) {
+        edits.push(Edit::set("Access-Control-Expose-Headers", value));
+    }
+    edits
+}
+
+/// The receipt with the extension, if it is one that takes it and if it fits beside the other edits.
+/// A receipt that carries somebody's extension already makes the whole answer somebody else's.
+fn receipt_edit(
+    exchange: &Exchange,
+    response: &ResponseHead<'_>,
+    edits: &[Edit],
+    link: &Link,
+    id: FeedbackId,
+) -> Found<Option<Edit>> {
+    let Line::One(value) = find(response.headers, x402_v2::RECEIPT_HEADER) else { return Ok(None) };
+    let Some(text) = envelope::decode(value) else { return Ok(None) };
+    let Ok(found) = x402_v2::receipt(&text) else { return Ok(None) };
+    if found.extensions == Ok(crate::dialect::ExtensionPlace::Ours) {
+        return Err(Skip::AlreadyOurs);
+    }
+    let options = &exchange.engine.shared.options;
+    if !options.receipt_extension || found.settlement != Some(Settlement::Succeeded) {
+        return Ok(None);
+    }
+    let (before, with_edits) = (head::size(response.headers), answer::size_after(response.headers, edits));
+    let fits = |bytes: usize| {
+        let length = envelope::encoded_len(bytes);
+        ladder::may_grow(&ladder::VALUE, value.len(), length)
+            && ladder::may_grow(&ladder::HEAD, before, with_edits - value.len() + length)
+    };
+    match receipt::decorate(&text, &found, link, id.as_str(), options.tone, options.extension_schema, fits) {
+        Ok(made) => Ok(Some(Edit::set(x402_v2::RECEIPT_HEADER, envelope::encode(&made)))),
+        Err(skip) => {
+            exchange.skip(skip);
+            Ok(None)
+        }
+    }
+}
+
+/// What may become of the body, found out once: a large one is read a single time.
+enum BodyPlan<'a> {
+    /// The head forbids an edit, or no edit is wanted, or there is nothing to edit.
+    Keep,
+    /// The head allows an edit; the body is not in hand.
+    Ask,
+    /// The answer to a HEAD, whose GET would have an edited body.
+    HeadRequest,
+    Json {
+        text: &'a [u8],
+        stated: Option<usize>,
+        standing: Found<Standing>,
+    },
+    Text {
+        text: &'a [u8],
+        stated: Option<usize>,
+    },
+}
+
+impl<'a> BodyPlan<'a> {
+    fn new(exchange: &Exchange, response: &ResponseHead<'a>) -> BodyPlan<'a> {
+        let options = &exchange.engine.shared.options;
+        if matches!(response.status, 204..=206) {
+            return BodyPlan::Keep;
+        }
+        let open = |wanted| match body_gate::judge(response.headers, wanted) {
+            Gate::Open { length } => Some(length),
+            Gate::Closed(_) => None,
+        };
+        let json = if options.inject_body { open(Wanted::Json(&options.json_types)) } else { None };
+        let plain = if options.inject_text && json.is_none() { open(Wanted::PlainText) } else { None };
+        let Some(stated) = json.or(plain) else { return BodyPlan::Keep };
+        if exchange.is_head() {
+            return BodyPlan::HeadRequest;
+        }
+        match answer::reading(response.body) {
+            Reading::Ask => BodyPlan::Ask,
+            Reading::Nothing => BodyPlan::Keep,
+            Reading::Text(text) if json.is_none() => BodyPlan::Text { text, stated },
+            Reading::Text(text) => {
+                let standing = if text.len() > BODY_LIMIT {
+                    Err(Skip::TooLarge)
+                } else {
+                    body::standing(text, options.body_layout, options.rate_hint)
+                };
+                BodyPlan::Json { text, stated, standing }
+            }
+        }
+    }
+}
+
+fn add_to_body(
+    exchange: &Exchange,
+    response: &ResponseHead<'_>,
+    plan: BodyPlan<'_>,
+    link: &Link,
+    id: FeedbackId,
+    verdict: &mut Verdict,
+) {
+    let options = &exchange.engine.shared.options;
+    let (old, stated, made) = match plan {
+        BodyPlan::Keep => return,
+        BodyPlan::Ask => {
+            verdict.action = Action::WantBody;
+            verdict.body_limit = BODY_LIMIT;
+            if response.head_first {
+                verdict.edits.extend(answer::head_first_edits(response));
+            }
+            return;
+        }
+        BodyPlan::HeadRequest => return verdict.edits.extend(answer::head_request_edits(response)),
+        BodyPlan::Text { text, .. } if text.len() > BODY_LIMIT => return exchange.skip(Skip::TooLarge),
+        BodyPlan::Text { text, stated } => (text.len(), stated, body::append_trailer(text, link, id)),
+        BodyPlan::Json { text, stated, standing } => {
+            let made = match standing {
+                Ok(Standing::Free { close, empty }) => {
+                    Ok(body::enrich(text, (close, empty), link, id, options.body_layout, options.rate_hint))
+                }
+                Ok(Standing::Taken(_)) => Err(Skip::AlreadyOurs),
+                Err(skip) => Err(skip),
+            };
+            (text.len(), stated, made)
+        }
+    };
+    match made.and_then(|made| answer::with_body_edits(response, &verdict.edits, stated, old, made)) {
+        Ok((made, edits)) => {
+            verdict.edits.extend(edits);
+            verdict.body = Some(made);
+        }
+        Err(skip) => exchange.skip(skip),
+    }
+}

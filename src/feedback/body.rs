@@ -1,0 +1,83 @@
+//! The ask in a paid answer's body: three members at the end of a JSON object, or two lines after a text.
+
+use super::id::{self, FeedbackId};
+use super::wording::{self, BODY_NAMES, Link, NESTED_NAME};
+use crate::dialect::Found;
+use crate::json::scan::{self, Slot};
+use crate::verdict::Skip;
+
+/// How the members stand in the body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Layout {
+    #[default]
+    Flat,
+    /// All in one `forge_feedback` object.
+    Nested,
+}
+
+/// What a JSON body has to say about ids of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// None of our names: members may be added before the brace at `close`.
+    Free { close: usize, empty: bool },
+    /// One of our names is there, with the id it carries if it looks like one.
+    Taken(Option<FeedbackId>),
+}
+
+/// Whether the body has room for the members, and the id an inner layer may have put there.
+pub(crate) fn standing(body: &[u8], layout: Layout, hint: bool) -> Found<Standing> {
+    let [first, second, third] = BODY_NAMES;
+    let document = scan::document(body, [first, second, third, NESTED_NAME])?;
+    let [id, url, rate, nested] = &document.slots;
+    let taken = match layout {
+        Layout::Flat => *id != Slot::Absent || *url != Slot::Absent || (hint && *rate != Slot::Absent),
+        Layout::Nested => *nested != Slot::Absent,
+    };
+    if !taken {
+        return Ok(Standing::Free { close: document.close, empty: document.empty });
+    }
+    let own = match (layout, nested) {
+        (Layout::Flat, _) => id.clone(),
+        (Layout::Nested, Slot::One(range)) => match scan::object(body, range.start, [first]) {
+            Ok(object) => object.slots[0].clone(),
+            Err(_) => Slot::Absent,
+        },
+        (Layout::Nested, _) => Slot::Absent,
+    };
+    let text = match &own {
+        Slot::One(range) => scan::text_of(body, range),
+        _ => None,
+    };
+    Ok(Standing::Taken(text.and_then(|text| id::parse(&text))))
+}
+
+/// The body with the members before its last brace, where [`standing`] found it free.
+pub(crate) fn enrich(
+    body: &[u8],
+    (close, empty): (usize, bool),
+    link: &Link,
+    id: FeedbackId,
+    layout: Layout,
+    hint: bool,
+) -> Vec<u8> {
+    let members = wording::body_members(link, id.as_str(), hint);
+    let comma: &[u8] = if empty { b"" } else { b"," };
+    let (open, shut) = match layout {
+        Layout::Flat => (String::new(), ""),
+        Layout::Nested => (format!("\"{NESTED_NAME}\":{{"), "}"),
+    };
+    [&body[..close], comma, open.as_bytes(), &members, shut.as_bytes(), &body[close..]].concat()
+}
+
+/// The text with one newline at its end and the trailer behind it.
+pub(crate) fn append_trailer(body: &[u8], link: &Link, id: FeedbackId) -> Found<Vec<u8>> {
+    if body.is_empty() || simdutf8::basic::from_utf8(body).is_err() {
+        return Err(Skip::BodyNotEditable);
+    }
+    let mut out = body.to_vec();
+    if !body.ends_with(b"\n") {
+        out.push(b'\n');
+    }
+    out.extend_from_slice(&wording::text_trailer(link, id.as_str()));
+    Ok(out)
+}

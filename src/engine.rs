@@ -377,4 +377,3 @@ const ROUTE: u8 = 1;
 const CHALLENGED: u8 = 2;
 const SETTLING_ROUTES: usize = 1_024;
 const CHALLENGED_ORIGINS: usize = 100;
-

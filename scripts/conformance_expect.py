@@ -391,7 +391,8 @@ def challenge(options, head, body):
             if len(value) <= room and size(apply(head, [edit])) <= whole:
                 edits.append(edit)
                 break
-    found = parse(body) if media_type(head, ["application/json"]) and body_may_change(head, body) else None
+    invites = receipt_of(head)[0] != "false" and media_type(head, ["application/json"])
+    found = parse(body) if invites and body_may_change(head, body) else None
     if found:
         plan = None
         if version(*found) == "1" and (plan := v1_edits(*found, options)):
@@ -409,13 +410,14 @@ def challenge(options, head, body):
 
 def payment_of(request):
     """(version, resource url) of the payment the request carries, or None."""
-    for name, number in (("payment-signature", "2"), ("x-payment", "1")):
+    for name in ("payment-signature", "x-payment"):
         values = lines(request["headers"], name)
         raw = decode(values[0]) if len(values) == 1 else None
         found = parse(raw) if raw is not None else None
-        if not found or version(*found) != number:
+        if not found:
             continue
         text, root = found
+        number = version(text, root)
         kinds = {key: root.one(key).kind for key in ("payload", "accepted", "scheme", "network") if root.one(key)}
         if number == "2" and kinds.get("payload") == "object" and kinds.get("accepted") == "object":
             resource = root.one("resource")
@@ -443,9 +445,7 @@ def receipt_of(head):
 def receipt_rungs(found, rate, options, feedback_id):
     text, root = found
     held = root.all("extensions")
-    if len(held) > 1 or (held and held[0].kind == "object" and held[0].all("forge-feedback")):
-        return []
-    if not options.get("receipt_extension", True):
+    if len(held) > 1 or not options.get("receipt_extension", True):
         return []
     values = [
         extension(rate, options.get("tone", "default"), feedback_id),
@@ -490,6 +490,9 @@ def id_edits(request, head, feedback_id):
 
 def paid(case, memory, options, request, head, body):
     settled, parsed = receipt_of(head)
+    held = parsed[1].one("extensions") if parsed else None
+    if held is not None and held.kind == "object" and held.all("forge-feedback"):
+        return [], None, None, None
     route = (request["method"], request["target"].split("?")[0])
     unreceipted = settled is None and (request["method"] == "HEAD" or route in memory["receipted"])
     if settled == "true":

@@ -59,7 +59,9 @@ fn check(case: &Case) -> Checked {
     same_head(&sent.head, &apply(&before, &case.expect.edits(&fill)))?;
     same_body(&sent.body, &case.expect.body(&fill).unwrap_or_else(|| case.response.body(&fill)))?;
     that(!case.expect.nothing || sent.nothing, || "the engine looked at it".into())?;
-    that(case.expect.want_body.is_none_or(|want| want == sent.asked), || format!("asked for the body: {}", sent.asked))?;
+    that(case.expect.want_body.is_none_or(|want| want == sent.asked), || {
+        format!("asked for the body: {}", sent.asked)
+    })?;
     if let Some(edits) = case.expect.first_edits(&fill) {
         let first = sent.first.as_ref().ok_or("the body was not asked for")?;
         same_head(&apply(&before, &run::listed(first)), &apply(&before, &edits))?;
@@ -109,7 +111,9 @@ fn head_first(case: &Case, sent: &Sent, fill: &Fill) -> Checked {
     let expected = Fill { id: early.id.clone(), ..fill.clone() };
     if early.body_replaced {
         same_body(&early.body, &case.expect.body(&expected).ok_or("a body that should have stayed")?)?;
-        let stale = |line: &Line| ["content-length", "etag", "last-modified"].iter().any(|name| line.0.eq_ignore_ascii_case(name.as_bytes()));
+        let stale = |line: &Line| {
+            ["content-length", "etag", "last-modified"].iter().any(|name| line.0.eq_ignore_ascii_case(name.as_bytes()))
+        };
         that(!early.head.lines().iter().any(stale), || "a line about the old body is left".into())
     } else {
         same_body(&early.body, &case.response.body(fill))?;
@@ -257,12 +261,13 @@ fn ids_of_another_implementation_are_judged_alike() {
     for row in rows {
         let options = serde_json::json!({"api_key": row["api_key"], "ttl_ms": row["ttl_ms"], "strict": true});
         let engine = Engine::open(options.to_string().as_bytes()).unwrap_or_else(|fault| panic!("{row}: {fault}"));
-        let verdict = match engine.verify_id_at(row["value"].as_str().unwrap().as_bytes(), row["now_ms"].as_u64().unwrap()) {
-            Verification::Valid { .. } => "valid",
-            Verification::Malformed => "malformed",
-            Verification::BadSignature => "bad_signature",
-            Verification::Expired => "expired",
-        };
+        let verdict =
+            match engine.verify_id_at(row["value"].as_str().unwrap().as_bytes(), row["now_ms"].as_u64().unwrap()) {
+                Verification::Valid { .. } => "valid",
+                Verification::Malformed => "malformed",
+                Verification::BadSignature => "bad_signature",
+                Verification::Expired => "expired",
+            };
         assert_eq!(verdict, row["expect"], "{row}");
     }
 }
@@ -280,7 +285,8 @@ fn same_head(got: &Head, expected: &Head) -> Checked {
     that(got == expected, || {
         let show = |head: &Head| {
             let all = head.kept.iter().map(|line| (" ", line)).chain(head.appended.iter().map(|line| ("+", line)));
-            all.map(|(mark, (name, value))| format!("    {mark} {}: {}\n", show(name), show_value(value))).collect::<String>()
+            all.map(|(mark, (name, value))| format!("    {mark} {}: {}\n", show(name), show_value(value)))
+                .collect::<String>()
         };
         format!("  head expected\n{}  got\n{}", show(expected), show(got))
     })

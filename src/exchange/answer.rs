@@ -54,19 +54,11 @@ pub(super) fn with_body_edits(
     if response.head_first || head_fits(response.headers, &all) { Ok((made, edits)) } else { Err(Skip::NoRoom) }
 }
 
-/// The header edits for a head that leaves before its body is known.
-pub(super) fn head_first_edits(response: &ResponseHead<'_>) -> Vec<Edit> {
+/// The header edits for a head that goes without its edited body: it leaves first, or it answers a HEAD.
+pub(super) fn bodiless_edits(response: &ResponseHead<'_>) -> Vec<Edit> {
     let mut edits = validators_go(response.headers);
     edits.push(Edit::set("Accept-Ranges", &b"none"[..]));
     remove_present(response.headers, "Content-Length", &mut edits);
-    edits
-}
-
-/// The header edits for the answer to a HEAD whose GET would have an edited body.
-pub(super) fn head_request_edits(response: &ResponseHead<'_>) -> Vec<Edit> {
-    let mut edits = Vec::new();
-    remove_present(response.headers, "Content-Length", &mut edits);
-    remove_present(response.headers, "ETag", &mut edits);
     edits
 }
 

@@ -67,7 +67,7 @@ fn body(exchange: &mut Exchange, response: &ResponseHead<'_>, verdict: &mut Verd
     if exchange.is_head() {
         // The GET's body cannot be seen from here; a length that may be wrong is better left unsaid.
         if !find(response.headers, x402_v2::CHALLENGE_HEADER).is_present() {
-            verdict.edits.extend(answer::head_request_edits(response));
+            verdict.edits.extend(answer::bodiless_edits(response));
         }
         return;
     }
@@ -76,7 +76,7 @@ fn body(exchange: &mut Exchange, response: &ResponseHead<'_>, verdict: &mut Verd
             verdict.action = Action::WantBody;
             verdict.body_limit = BODY_LIMIT;
             if response.head_first {
-                verdict.edits.extend(answer::head_first_edits(response));
+                verdict.edits.extend(answer::bodiless_edits(response));
             }
             return;
         }

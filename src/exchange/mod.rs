@@ -93,7 +93,8 @@ pub struct Exchange {
     route: Vec<u8>,
     request_has_origin: bool,
     payment: Option<Payment>,
-    /// The link of this exchange; `None` until a challenge's own resource says where it is.
+    /// The link that does not depend on what is exchanged, fixed when the request came. `None`: a challenge goes by its own
+    /// resource, a paid answer by the resource that its payment echoes.
     link: Option<Arc<Link>>,
     id: Option<FeedbackId>,
     settlement: Option<Settlement>,
@@ -117,12 +118,6 @@ impl Exchange {
     pub fn on_response(&mut self, now: Now, response: &ResponseHead<'_>) -> Verdict {
         let engine = self.engine.clone();
         engine.shared.guarded(Verdict::pass, || answer::judge(self, now, response))
-    }
-
-    /// Where a redirect of the ask leads: the rate URL of this exchange, once it is known.
-    #[doc(hidden)]
-    pub fn rate_url(&self) -> Option<&str> {
-        self.link.as_deref().map(Link::rate)
     }
 
     fn skip(&self, skip: Skip) {

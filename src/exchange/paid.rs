@@ -50,7 +50,8 @@ fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Fou
         return Err(Skip::AlreadyOurs);
     }
     may_have_id(exchange, response)?;
-    let link = exchange.link.clone().unwrap_or_else(|| exchange.engine.shared.path_link.clone());
+    let echoed = exchange.payment.as_ref().and_then(|payment| payment.resource_url.as_deref());
+    let link = exchange.link.clone().unwrap_or_else(|| exchange.engine.shared.link_of_payer(echoed));
     let body = BodyPlan::new(exchange, response);
     let id = adopt_or_mint(exchange, now, &body);
     let mut verdict =
@@ -210,11 +211,11 @@ fn add_to_body(
             verdict.action = Action::WantBody;
             verdict.body_limit = BODY_LIMIT;
             if response.head_first {
-                verdict.edits.extend(answer::head_first_edits(response));
+                verdict.edits.extend(answer::bodiless_edits(response));
             }
             return;
         }
-        BodyPlan::HeadRequest => return verdict.edits.extend(answer::head_request_edits(response)),
+        BodyPlan::HeadRequest => return verdict.edits.extend(answer::bodiless_edits(response)),
         BodyPlan::Text { text, .. } if text.len() > BODY_LIMIT => return exchange.skip(Skip::TooLarge),
         BodyPlan::Text { text, stated } => (text.len(), stated, body::append_trailer(text, link, id)),
         BodyPlan::Json { text, stated, standing } => {

@@ -65,13 +65,6 @@ impl Exchange {
                 None
             }
         };
-        let fixed = engine.shared.fixed_link();
-        let link = match &payment {
-            Some(payment) => {
-                Some(fixed.unwrap_or_else(|| engine.shared.link_of_payer(payment.resource_url.as_deref())))
-            }
-            None => fixed,
-        };
         let path = request.target.split(|&byte| byte == b'?').next().unwrap_or_default();
         Exchange {
             engine: engine.clone(),
@@ -80,7 +73,7 @@ impl Exchange {
             route: capped(if request.route.is_empty() { path } else { request.route }, ROUTE),
             request_has_origin: find(request.headers, "origin").is_present(),
             payment,
-            link,
+            link: engine.shared.fixed_link(),
             id: None,
             settlement: None,
             challenged: false,

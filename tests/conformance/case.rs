@@ -135,7 +135,8 @@ fn options(given: Option<Value>) -> Vec<u8> {
 impl Request {
     fn read(name: &str, request: Value) -> Request {
         let mut fields = Fields::of(name, request);
-        let read = Request { method: fields.text("method"), target: fields.text("target"), headers: fields.need("headers") };
+        let read =
+            Request { method: fields.text("method"), target: fields.text("target"), headers: fields.need("headers") };
         fields.take("body");
         fields.done();
         read

@@ -63,7 +63,15 @@ pub fn whole(engine: &Engine, case: &Case, fill: &Fill, host: Host) -> Sent {
 }
 
 /// One exchange, steps 2 to 6 of README.md.
-pub fn send(engine: &Engine, request: &Request, status: u16, head: &[Line], body: &[u8], fill: &Fill, host: Host) -> Sent {
+pub fn send(
+    engine: &Engine,
+    request: &Request,
+    status: u16,
+    head: &[Line],
+    body: &[u8],
+    fill: &Fill,
+    host: Host,
+) -> Sent {
     let request_lines = request.head(fill);
     let request_head = borrowed(&request_lines);
     let request = RequestHead {
@@ -73,7 +81,12 @@ pub fn send(engine: &Engine, request: &Request, status: u16, head: &[Line], body
         ..RequestHead::default()
     };
     let response_head = borrowed(head);
-    let mut response = ResponseHead { status, headers: &response_head, head_first: host == Host::HeadFirst, ..ResponseHead::default() };
+    let mut response = ResponseHead {
+        status,
+        headers: &response_head,
+        head_first: host == Host::HeadFirst,
+        ..ResponseHead::default()
+    };
     if host == Host::AtOnce {
         response.body = Body::Whole(body);
     }
@@ -89,7 +102,15 @@ pub fn send(engine: &Engine, request: &Request, status: u16, head: &[Line], body
     let Some((mut exchange, mut verdict)) = answered else {
         let kept = head.to_vec();
         let head = Head { kept, appended: Vec::new() };
-        return Sent { head, body: body.to_vec(), body_replaced: false, first: None, asked: false, id: None, nothing: true };
+        return Sent {
+            head,
+            body: body.to_vec(),
+            body_replaced: false,
+            first: None,
+            asked: false,
+            id: None,
+            nothing: true,
+        };
     };
     let asked = verdict.action == Action::WantBody;
     let mut first = None;
@@ -106,7 +127,8 @@ pub fn send(engine: &Engine, request: &Request, status: u16, head: &[Line], body
         (Some(first), Host::HeadFirst) if verdict.action == Action::Pass => &first.edits,
         _ => &verdict.edits,
     };
-    let listed: Vec<(Op, String, Vec<u8>)> = edits.iter().map(|edit| (op(edit.op), edit.name.to_owned(), edit.value.to_vec())).collect();
+    let listed: Vec<(Op, String, Vec<u8>)> =
+        edits.iter().map(|edit| (op(edit.op), edit.name.to_owned(), edit.value.to_vec())).collect();
     let head = apply(head, &listed);
     exchange.end(Now::read(), Some(Outcome::Delivered { status, body_bytes: body.len() as u64 }));
     Sent {
@@ -143,7 +165,8 @@ pub fn apply(head: &[Line], edits: &[(Op, String, Vec<u8>)]) -> Head {
                 let mut set = false;
                 for lines in [&mut kept, &mut appended] {
                     lines.retain_mut(|line| {
-                        let first = named(line) && !std::mem::replace(&mut set, set || named(line));
+                        let first = named(line) && !set;
+                        set |= named(line);
                         if first {
                             line.1.clone_from(value);
                         }

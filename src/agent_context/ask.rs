@@ -5,34 +5,15 @@ use crate::feedback::route_texts;
 use crate::json::escape::write_string;
 use crate::text;
 
-/// What the merchant wants with agent context.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Nothing of the request is touched.
-    Off,
-    /// Taken out and reported where it is sent.
-    #[default]
-    Read,
-    /// Asked for in challenges too.
-    Ask,
-    /// A paid request without it is refused before payment.
-    Required,
-}
-
 /// The name of the challenge extension.
 pub(crate) const EXTENSION_NAME: &str = "forge-agent-context";
 
-/// The value of that extension, `None` in the modes that do not ask.
-pub(crate) fn extension(mode: Mode, search_query: bool) -> Option<Vec<u8>> {
-    let optional = match mode {
-        Mode::Off | Mode::Read => return None,
-        Mode::Ask => true,
-        Mode::Required => false,
-    };
+/// The value of that extension, in the modes that ask: `required` says that a payment without context is refused.
+pub(crate) fn extension(required: bool, search_query: bool) -> Vec<u8> {
     let mut out = br#"{"info":{"agent_context":"#.to_vec();
-    write_string(&mut out, &route_texts::context_ask(!optional, search_query));
-    out.extend_from_slice(if optional { br#","optional":true}}"# } else { br#","optional":false}}"# });
-    Some(out)
+    write_string(&mut out, &route_texts::context_ask(required, search_query));
+    out.extend_from_slice(if required { br#","optional":false}}"# } else { br#","optional":true}}"# });
+    out
 }
 
 /// What is wrong with the fields, one text each. A field is right where it is a text of its own (not in an array),

@@ -9,7 +9,7 @@ mod ask;
 mod body;
 mod query;
 
-pub(crate) use ask::{Mode, extension, invalid_answer, issues, missing_answer};
+pub(crate) use ask::{EXTENSION_NAME, extension, invalid_answer, issues, missing_answer};
 pub(crate) use body::{BodyCut, cut_body};
 pub(crate) use query::{take_query, take_target};
 

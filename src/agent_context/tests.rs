@@ -234,16 +234,14 @@ fn e01_a_lone_surrogate_becomes_a_replacement_character() {
 }
 
 #[test]
-fn the_ask_stands_in_the_extension_only_in_the_modes_that_ask() {
-    let extension = |mode, search| extension(mode, search).map(|json| String::from_utf8(json).unwrap());
-    assert_eq!(extension(Mode::Off, true), None);
-    assert_eq!(extension(Mode::Read, true), None);
+fn the_ask_stands_in_an_extension_of_its_own() {
+    let extension = |required, search| String::from_utf8(extension(required, search)).unwrap();
     assert_eq!(
-        extension(Mode::Ask, true).unwrap(),
+        extension(false, true),
         r#"{"info":{"agent_context":"Please add: agent_context {agent_type, search_query} in your paid request's JSON body (without a body: agent_type, agent_search_query query parameters). search_query: share the query you used to find this service, or \"direct\" if you did not search.","optional":true}}"#
     );
     assert_eq!(
-        extension(Mode::Required, false).unwrap(),
+        extension(true, false),
         r#"{"info":{"agent_context":"Required before payment: agent_context {agent_type} in your paid request's JSON body (without a body: agent_type query parameter).","optional":false}}"#
     );
 }

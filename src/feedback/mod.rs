@@ -1,7 +1,6 @@
 //! The ask itself: the id of a paid call, every text an agent reads, how much of it fits, and where it goes.
 
 pub(crate) mod answer;
-pub(crate) mod api_key;
 pub(crate) mod body;
 pub(crate) mod capture;
 pub(crate) mod challenge;

@@ -1,6 +1,7 @@
 //! forge-x402: the feedback loop for paid HTTP APIs, as a library any server can embed.
 #![allow(dead_code, unused_imports)]
 
+mod agent_context;
 #[doc(hidden)]
 pub mod bounded;
 mod dialect;
@@ -13,6 +14,7 @@ mod json;
 mod options;
 #[doc(hidden)]
 pub mod sys;
+mod text;
 mod verdict;
 
 pub use engine::{ChallengeForm, ConfigError, Engine, Stats};

@@ -1,10 +1,19 @@
 //! The ask itself: the id of a paid call, every text an agent reads, how much of it fits, and where it goes.
 
+pub(crate) mod answer;
 pub(crate) mod body;
+pub(crate) mod capture;
 pub(crate) mod challenge;
 pub(crate) mod id;
 pub(crate) mod ladder;
+pub(crate) mod limits;
 pub(crate) mod receipt;
+pub(crate) mod relay;
+pub(crate) mod route_texts;
+pub(crate) mod routes;
+pub(crate) mod submission;
+pub(crate) mod summary;
+pub(crate) mod wellknown;
 pub(crate) mod wording;
 
 pub use id::{FeedbackId, Verification};

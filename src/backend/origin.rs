@@ -90,6 +90,10 @@ pub struct RegisteredOrigin {
     current: AtomicPtr<Arc<str>>,
     /// Everything `current` has ever pointed to: a reader may still be looking. Grows only when the merchant registers
     /// another origin.
+    #[expect(
+        clippy::vec_box,
+        reason = "`current` points to the boxes, so they must not move when the list grows"
+    )]
     all: Mutex<Vec<Box<Arc<str>>>>,
 }
 

@@ -3,6 +3,8 @@
 
 mod agent_context;
 #[doc(hidden)]
+pub mod backend;
+#[doc(hidden)]
 pub mod bounded;
 mod dialect;
 mod engine;

@@ -1,0 +1,117 @@
+//! The origin the merchant registered with the backend, as GET /project tells it.
+//!
+//! It ends up in links that strangers follow, so only one thing is taken: an https origin, spelled as one.
+
+use super::transport::Answer;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The answer of GET /project.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Project {
+    Registered(Arc<str>),
+    NotRegistered,
+    NotAnOrigin,
+    /// The backend answered, but not with a project.
+    Refused(u16),
+    /// No answer, or one that may be another soon.
+    Unknown {
+        retry_after_ms: Option<u64>,
+    },
+}
+
+/// Reads the answer of GET /project.
+pub fn project(answer: &Answer) -> Project {
+    let (status, retry_after_ms, body) = match answer {
+        Answer::Http { status, retry_after_ms, body } => (*status, *retry_after_ms, body),
+        Answer::None(_) => {
+            return Project::Unknown { retry_after_ms: None };
+        }
+    };
+    match status {
+        200..=299 => {}
+        400..=499 if !matches!(status, 408 | 425 | 429) => return Project::Refused(status),
+        _ => return Project::Unknown { retry_after_ms },
+    }
+    let Ok(serde_json::Value::Object(project)) = serde_json::from_slice(body) else {
+        return Project::NotAnOrigin;
+    };
+    match project.get("publicOrigin") {
+        None | Some(serde_json::Value::Null) => Project::NotRegistered,
+        Some(serde_json::Value::String(origin)) => match https_origin(origin) {
+            Some(origin) => Project::Registered(origin.into()),
+            None => Project::NotAnOrigin,
+        },
+        Some(_) => Project::NotAnOrigin,
+    }
+}
+
+/// `https://host` or `https://host:port`, ASCII, at most 256 bytes; one slash at the end is cut.
+fn https_origin(text: &str) -> Option<&str> {
+    let origin = text.strip_suffix('/').unwrap_or(text);
+    let authority = origin.strip_prefix("https://")?;
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let port_is_fine = port.is_none_or(|port| {
+        !port.is_empty()
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+            && port.parse::<u16>().is_ok_and(|port| port > 0)
+    });
+    (origin.len() <= MAX_ORIGIN && port_is_fine && is_host(host)).then_some(origin)
+}
+
+fn is_host(host: &str) -> bool {
+    if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return inner.parse::<std::net::Ipv6Addr>().is_ok();
+    }
+    !host.is_empty()
+        && !host.starts_with(['.', '-'])
+        && !host.contains("..")
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+}
+
+/// The registered origin, read without a lock by every request.
+#[derive(Default)]
+pub struct RegisteredOrigin {
+    current: AtomicPtr<Arc<str>>,
+    /// Everything `current` has ever pointed to: a reader may still be looking. Grows only when the merchant registers
+    /// another origin.
+    #[expect(clippy::vec_box, reason = "`current` points to the boxes, so they must not move when the list grows")]
+    all: Mutex<Vec<Box<Arc<str>>>>,
+}
+
+impl RegisteredOrigin {
+    /// The origin, if one is known. Never blocks.
+    pub fn get(&self) -> Option<Arc<str>> {
+        // SAFETY: `current` is null or points into a box that `all` keeps until `self` is dropped.
+        unsafe { self.current.load(Ordering::Acquire).as_ref() }.cloned()
+    }
+
+    pub(super) fn set(&self, origin: Option<Arc<str>>) {
+        if self.get() == origin {
+            return;
+        }
+        let Some(origin) = origin else {
+            self.current.store(ptr::null_mut(), Ordering::Release);
+            return;
+        };
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = match all.iter().position(|known| **known == origin) {
+            Some(at) => at,
+            None => {
+                all.push(Box::new(origin));
+                all.len() - 1
+            }
+        };
+        let at: *const Arc<str> = &raw const *all[known];
+        self.current.store(at.cast_mut(), Ordering::Release);
+    }
+}
+
+const MAX_ORIGIN: usize = 256;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,370 @@
+//! The one thread that talks to the backend: when to deliver, what an answer means, when to try again.
+//!
+//! Regular deliveries are at ticks (the first one jittered) or when a full batch waits. After a failure there is one
+//! point in time before which nothing is tried, however much traffic comes; a flush or a shutdown may come earlier, once
+//! a second, unless the backend itself has named the time (Retry-After) or refused the key.
+//!
+//! | answer | what happens |
+//! |---|---|
+//! | 2xx | sent |
+//! | none, 3xx, 408, 425, 429, 5xx | kept, tried again after a jittered 2 s to 60 s, or after Retry-After |
+//! | 401, 403 | kept, one try a minute |
+//! | 413 | halved, later batches are smaller; an event alone too large is dropped |
+//! | other 4xx | halved until the refused event is alone; it is dropped |
+
+use super::Shared;
+use super::backoff::{Backoff, between_0_and};
+use super::origin::{Project, project};
+use super::queue::{BATCH_BYTES, BATCH_EVENTS, Batch, Queue, Woken};
+use super::transport::{Answer, Transport};
+use crate::sys::clock::monotonic_ms;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The body of the thread. A panic is contained and counted; after the third the queue is closed for good.
+pub(super) fn run(shared: &Shared, transport: &Transport) {
+    IS_WORKER.set(true);
+    let mut worker = Worker::new(shared, transport);
+    loop {
+        let ended = catch_unwind(AssertUnwindSafe(|| worker.work()));
+        let Err(payload) = ended else { break };
+        // A payload may itself panic when dropped.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+        if shared.count_panic() >= MAX_PANICS {
+            shared.diagnostics.say("worker", || "telemetry failed inside repeatedly and is off".into());
+            shared.queue.close();
+            break;
+        }
+        shared.diagnostics.say("worker", || "telemetry failed inside and was restarted".into());
+        worker.hold(Hold::Backoff, None);
+    }
+    shared.queue.worker_absent(None);
+}
+
+/// Whether this thread is a worker: it must not wait for itself.
+pub(super) fn is_this_thread() -> bool {
+    IS_WORKER.get()
+}
+
+thread_local! {
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Worker<'a> {
+    shared: &'a Shared,
+    queue: &'a Queue,
+    transport: &'a Transport,
+    tick_at: u64,
+    idle_ticks: u32,
+    hold_until: u64,
+    hold: Hold,
+    hurried_at: Option<u64>,
+    backoff: Backoff,
+    max_bytes: usize,
+    halving: Halving,
+    project: ProjectLookUp,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    /// Our own caution: a flush may come earlier.
+    Backoff,
+    /// The backend's word.
+    Ordered,
+}
+
+/// How far a refused batch is taken apart.
+struct Halving {
+    left: u32,
+    accepted: bool,
+    /// The last batch was taken apart and nothing of it was accepted: perhaps nothing ever will be.
+    hopeless: bool,
+}
+
+#[derive(Default)]
+struct ProjectLookUp {
+    wanted: bool,
+    at: u64,
+    backoff: Backoff,
+}
+
+impl<'a> Worker<'a> {
+    fn new(shared: &'a Shared, transport: &'a Transport) -> Worker<'a> {
+        Worker {
+            shared,
+            queue: &shared.queue,
+            transport,
+            tick_at: monotonic_ms() + between_0_and(shared.interval_ms()),
+            idle_ticks: 0,
+            hold_until: 0,
+            hold: Hold::Backoff,
+            hurried_at: None,
+            backoff: Backoff::default(),
+            max_bytes: BATCH_BYTES,
+            halving: Halving { left: 0, accepted: true, hopeless: false },
+            project: ProjectLookUp::default(),
+        }
+    }
+
+    /// Works until the queue is closed, or closing and empty.
+    fn work(&mut self) {
+        loop {
+            let woken = self.sleep();
+            if woken.closed || (woken.closing && woken.waiting == 0) {
+                return;
+            }
+            self.shared.provoked_panic();
+            self.look_up_project(&woken);
+            let now = monotonic_ms();
+            if woken.hurry {
+                self.end_hold_early(now, woken.closing);
+            }
+            let full = woken.waiting >= BATCH_EVENTS;
+            if now >= self.hold_until && (woken.hurry || woken.closing || full || now >= self.tick_at) {
+                self.deliver();
+            }
+            if woken.abandoned {
+                self.queue.close();
+                return;
+            }
+            self.next_tick(woken.waiting);
+        }
+    }
+
+    fn sleep(&self) -> Woken {
+        let now = monotonic_ms();
+        let asleep = self.idle_ticks >= IDLE_TICKS;
+        let tick = (!asleep).then(|| self.tick_at.max(self.hold_until));
+        let project = self.project.wanted.then_some(self.project.at);
+        let until = [tick, project].into_iter().flatten().min();
+        let wake_at = if now < self.hold_until {
+            usize::MAX
+        } else if asleep {
+            1
+        } else {
+            BATCH_EVENTS
+        };
+        self.queue.wait(until, wake_at)
+    }
+
+    /// Missed ticks are not made up for: after a freeze there is one delivery, not many. A queue that stays empty lets
+    /// the thread sleep until the next event, and that one waits for a jittered tick again.
+    fn next_tick(&mut self, waiting: usize) {
+        let now = monotonic_ms();
+        let interval = self.shared.interval_ms();
+        if self.idle_ticks >= IDLE_TICKS && waiting > 0 {
+            self.idle_ticks = 0;
+            self.tick_at = now + between_0_and(interval);
+        } else if now >= self.tick_at {
+            self.tick_at = now + interval;
+            self.idle_ticks = if waiting == 0 { self.idle_ticks + 1 } else { 0 };
+        }
+    }
+
+    fn end_hold_early(&mut self, now: u64, closing: bool) {
+        let lately = !closing && self.hurried_at.is_some_and(|at| now - at < HURRY_MS);
+        if self.hold == Hold::Backoff && !lately {
+            self.hurried_at = Some(now);
+            self.hold_until = 0;
+        }
+    }
+
+    fn deliver(&mut self) {
+        let last = self.queue.last_pushed();
+        while let Some(batch) = self.queue.take(self.max_bytes, last) {
+            let hand = InHand { queue: self.queue, batch: Some(batch) };
+            if !self.deliver_one(hand) {
+                return;
+            }
+        }
+    }
+
+    /// Sends one batch; false when nothing more is to be tried now.
+    fn deliver_one(&mut self, hand: InHand<'_>) -> bool {
+        let batch = hand.batch();
+        if !batch.was_tried() {
+            self.halving = Halving {
+                left: if self.halving.hopeless { FEW_HALVINGS } else { MANY_HALVINGS },
+                accepted: false,
+                hopeless: self.halving.hopeless,
+            };
+        }
+        let body = batch.body();
+        let answer = self.transport.events(batch.key(), &body);
+        match &answer {
+            Answer::Http { status: 200..=299, .. } => {
+                self.queue.sent(hand.take());
+                self.backoff.reset();
+                self.halving.accepted = true;
+                self.halving.hopeless = false;
+                return true;
+            }
+            _ => self.shared.count_failed_post(),
+        }
+        match answer {
+            Answer::Http { status: status @ (401 | 403), .. } => {
+                self.queue.put_back(hand.take());
+                self.hold_for(Hold::Ordered, KEY_REFUSED_MS);
+                self.shared.diagnostics.say("key", || {
+                    format!("the backend refuses the API key ({status}); events wait, one try a minute")
+                });
+                false
+            }
+            Answer::Http { status: 413, .. } => {
+                self.max_bytes = (body.len() / 2).max(1);
+                self.halve(hand, 413)
+            }
+            Answer::Http { status: status @ (400..=499), .. } if !matches!(status, 408 | 425 | 429) => {
+                if self.halving.left == 0 {
+                    return self.refuse(hand, status);
+                }
+                self.halving.left -= u32::from(hand.batch().len() > 1);
+                self.halve(hand, status)
+            }
+            Answer::Http { status, retry_after_ms, .. } => {
+                self.queue.put_back(hand.take());
+                self.hold(Hold::Backoff, retry_after_ms);
+                self.shared.diagnostics.say("events", || match status {
+                    300..=399 => format!(
+                        "the backend answers events with a redirect ({status}), which is not followed; events wait"
+                    ),
+                    _ => format!("the backend does not take events now ({status}); events wait"),
+                });
+                false
+            }
+            Answer::None(fault) => {
+                self.queue.put_back(hand.take());
+                self.hold(Hold::Backoff, None);
+                self.shared.diagnostics.say("events", || format!("the backend is not reached: {fault}; events wait"));
+                false
+            }
+        }
+    }
+
+    fn halve(&mut self, hand: InHand<'_>, status: u16) -> bool {
+        if hand.batch().len() == 1 {
+            return self.refuse(hand, status);
+        }
+        self.queue.split_back(hand.take());
+        true
+    }
+
+    /// Drops a batch the backend will never take. When a whole batch was refused piece by piece, that is a failure like
+    /// any other: it waits before it tries the next.
+    fn refuse(&mut self, hand: InHand<'_>, status: u16) -> bool {
+        let count = hand.batch().len();
+        self.queue.refused(hand.take());
+        self.shared
+            .diagnostics
+            .say("refused", || format!("the backend refused an event ({status}); {count} dropped and counted"));
+        if self.halving.accepted || self.queue.has_tried() {
+            return true;
+        }
+        self.halving.hopeless = true;
+        self.hold(Hold::Backoff, None);
+        false
+    }
+
+    fn hold(&mut self, hold: Hold, ordered_ms: Option<u64>) {
+        let delay = self.backoff.next_delay_ms();
+        match ordered_ms {
+            Some(ordered) => self.hold_for(Hold::Ordered, ordered + between_0_and(SPREAD_MS)),
+            None => self.hold_for(hold, delay),
+        }
+    }
+
+    fn hold_for(&mut self, hold: Hold, delay_ms: u64) {
+        self.hold = hold;
+        self.hold_until = monotonic_ms().saturating_add(delay_ms);
+        self.tick_at = self.hold_until;
+    }
+
+    fn look_up_project(&mut self, woken: &Woken) {
+        if woken.look_up && !self.project.wanted {
+            self.project.wanted = true;
+            self.project.at = 0;
+        }
+        if woken.closing {
+            self.project.wanted = false;
+        }
+        if !self.project.wanted || monotonic_ms() < self.project.at {
+            return;
+        }
+        let look_up = &mut self.project;
+        let wait = match project(&self.transport.project()) {
+            Project::Registered(origin) => {
+                self.shared.origin.set(Some(origin));
+                look_up.backoff.reset();
+                REFRESH_MS
+            }
+            Project::NotRegistered => {
+                self.shared.origin.set(None);
+                look_up.backoff.reset();
+                ASK_AGAIN_MS
+            }
+            Project::NotAnOrigin => {
+                self.shared.origin.set(None);
+                self.shared
+                    .diagnostics
+                    .say("project", || "the registered publicOrigin is not an https origin and is not used".into());
+                look_up.backoff.reset();
+                ASK_AGAIN_MS
+            }
+            Project::Refused(status) => {
+                self.shared
+                    .diagnostics
+                    .say("project", || format!("the backend does not tell the registered origin ({status})"));
+                if matches!(status, 401 | 403) { KEY_REFUSED_MS } else { ASK_AGAIN_MS }
+            }
+            Project::Unknown { retry_after_ms } => {
+                let delay = look_up.backoff.next_delay_ms();
+                retry_after_ms.map_or(delay, |ordered| ordered + between_0_and(SPREAD_MS))
+            }
+        };
+        look_up.at = monotonic_ms() + wait;
+    }
+}
+
+/// A batch that goes back to the queue if nobody decides otherwise: a panic in between loses nothing.
+struct InHand<'a> {
+    queue: &'a Queue,
+    batch: Option<Batch>,
+}
+
+impl InHand<'_> {
+    fn batch(&self) -> &Batch {
+        match &self.batch {
+            Some(batch) => batch,
+            None => unreachable!("take() consumes the hand"),
+        }
+    }
+
+    fn take(mut self) -> Batch {
+        match self.batch.take() {
+            Some(batch) => batch,
+            None => unreachable!("take() consumes the hand"),
+        }
+    }
+}
+
+impl Drop for InHand<'_> {
+    fn drop(&mut self) {
+        if let Some(batch) = self.batch.take() {
+            self.queue.put_back(batch);
+        }
+    }
+}
+
+const MAX_PANICS: u64 = 3;
+/// Empty ticks after which the thread sleeps until the next event: about a minute.
+const IDLE_TICKS: u32 = 30;
+const HURRY_MS: u64 = 1_000;
+const KEY_REFUSED_MS: u64 = 60_000;
+/// Halvings for one batch: two refused events among a hundred are found within fourteen.
+const MANY_HALVINGS: u32 = 32;
+/// And after a batch of which nothing was accepted: one refused event is still found.
+const FEW_HALVINGS: u32 = 8;
+/// Processes told the same Retry-After come back spread over this time.
+const SPREAD_MS: u64 = 1_000;
+const REFRESH_MS: u64 = 6 * 3_600_000;
+const ASK_AGAIN_MS: u64 = 600_000;

@@ -156,36 +156,26 @@ fn op(op: EditOp) -> Op {
 
 /// Step 5 of README.md.
 pub fn apply(head: &[Line], edits: &[(Op, String, Vec<u8>)]) -> Head {
-    let mut kept = head.to_vec();
-    let mut appended: Vec<Line> = Vec::new();
+    // Each line with whether it stood there before.
+    let mut lines: Vec<(bool, Line)> = head.iter().map(|line| (true, line.clone())).collect();
     for (op, name, value) in edits {
         let named = |line: &Line| line.0.eq_ignore_ascii_case(name.as_bytes());
-        match op {
-            Op::Set => {
-                let mut set = false;
-                for lines in [&mut kept, &mut appended] {
-                    lines.retain_mut(|line| {
-                        let first = named(line) && !set;
-                        set |= named(line);
-                        if first {
-                            line.1.clone_from(value);
-                        }
-                        first || !named(line)
-                    });
-                }
-                if !set {
-                    appended.push((name.clone().into_bytes(), value.clone()));
-                }
+        let first = lines.iter().position(|(_, line)| named(line));
+        match (op, first) {
+            (Op::Set, Some(first)) => {
+                lines[first].1.1.clone_from(value);
+                let rest = lines.split_off(first + 1);
+                lines.extend(rest.into_iter().filter(|(_, line)| !named(line)));
             }
-            Op::Add => appended.push((name.clone().into_bytes(), value.clone())),
-            Op::Remove => {
-                kept.retain(|line| !named(line));
-                appended.retain(|line| !named(line));
-            }
+            (Op::Set | Op::Add, _) => lines.push((false, (name.clone().into_bytes(), value.clone()))),
+            (Op::Remove, _) => lines.retain(|(_, line)| !named(line)),
         }
     }
-    appended.sort();
-    Head { kept, appended }
+    let (kept, appended): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(before, _)| *before);
+    let mut head = Head { kept: kept.into_iter().map(|(_, line)| line).collect(), appended: Vec::new() };
+    head.appended = appended.into_iter().map(|(_, line)| line).collect();
+    head.appended.sort();
+    head
 }
 
 fn borrowed(lines: &[Line]) -> Vec<(&[u8], &[u8])> {

@@ -1,5 +1,12 @@
-//! Enriches one OpenAPI document: `enrich_openapi [flat|nested] [context|required] < plain.json > enriched.json`.
-//! The warnings go to standard error, one a line; a document that is not enriched ends with status 1.
+//! Enriches one OpenAPI document, or asks what was learned from it:
+//!
+//! ```text
+//! enrich_openapi [nested] [context|required] < plain.json > enriched.json
+//! enrich_openapi allows GET /weather/Oslo 200 < plain.json
+//! ```
+//!
+//! The second form says `true` or `false`: whether that response may carry our fields. Warnings go to standard
+//! error, one a line; a document that is not enriched ends with status 1.
 
 use std::io::{Read, Write, stdin, stdout};
 use std::process::ExitCode;
@@ -34,6 +41,12 @@ fn main() -> ExitCode {
         Ok(enriched) => {
             for warning in &enriched.warnings {
                 eprintln!("{warning}");
+            }
+            if let [word, method, path, status] = words.as_slice()
+                && word == "allows"
+            {
+                println!("{}", enriched.rules.allows_body(method, path, status.parse().unwrap_or(0)));
+                return ExitCode::SUCCESS;
             }
             if stdout().write_all(&enriched.text).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }

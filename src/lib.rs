@@ -13,6 +13,8 @@ mod feedback;
 mod guard;
 mod http;
 mod json;
+#[doc(hidden)]
+pub mod openapi;
 mod options;
 #[doc(hidden)]
 pub mod sys;

@@ -4,8 +4,10 @@
 //! is a byte range of the caller's text. This room knows nothing of x402.
 
 pub(crate) mod escape;
+pub(crate) mod outline;
 pub(crate) mod scan;
 pub(crate) mod splice;
 
+pub(crate) use outline::{At, Found, Outline};
 pub(crate) use scan::{Fault, Kind, Members, Slot};
 pub(crate) use splice::Splice;

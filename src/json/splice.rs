@@ -42,17 +42,23 @@ impl<'t> Splice<'t> {
     }
 
     /// The edited text. Overlapping edits do not happen: callers edit disjoint members.
-    pub fn finish(mut self) -> Vec<u8> {
+    pub fn finish(self) -> Vec<u8> {
+        let whole = 0..self.text.len();
+        self.finish_within(whole)
+    }
+
+    /// The edited text of one value only, for a copy that is put elsewhere; every edit lies inside `range`.
+    pub fn finish_within(mut self, range: Range<usize>) -> Vec<u8> {
         self.edits.sort_by_key(|(range, _)| range.start);
         let added: usize = self.edits.iter().map(|(_, bytes)| bytes.len()).sum();
-        let mut out = Vec::with_capacity(self.text.len() + added);
-        let mut at = 0;
+        let mut out = Vec::with_capacity(range.len() + added);
+        let mut at = range.start;
         for (range, bytes) in &self.edits {
             out.extend_from_slice(&self.text[at..range.start]);
             out.extend_from_slice(bytes);
             at = range.end;
         }
-        out.extend_from_slice(&self.text[at..]);
+        out.extend_from_slice(&self.text[at..range.end]);
         out
     }
 }
@@ -71,6 +77,13 @@ mod tests {
         let scan::Slot::One(a) = &object.slots[0] else { panic!() };
         splice.replace(a.clone(), *b"2");
         assert_eq!(splice.finish(), br#"{"a": 2, "b":"x" ,"c":3}"#);
+    }
+
+    #[test]
+    fn a_part_is_finished_alone() {
+        let mut splice = Splice::new(br#"{"a":{"b":1},"c":2}"#);
+        splice.insert(11, *br#","d":3"#);
+        assert_eq!(splice.finish_within(5..12), br#"{"b":1,"d":3}"#);
     }
 
     #[test]

@@ -1,0 +1,233 @@
+//! One operation of a document: is it paid, what is added to it, and what is learned from it.
+
+use std::fmt::Display;
+
+use super::allow::RouteRule;
+use super::document::{Document, Version};
+use super::plan::Plan;
+use super::response::Answer;
+use super::schema::Examiner;
+use super::texts;
+use crate::json::{At, Found, Kind, Splice, escape};
+
+/// What all operations of one document share.
+pub(crate) struct Work<'d, 't, 'p> {
+    pub document: &'d Document<'t>,
+    pub plan: &'p Plan,
+    /// Room for our fields in responses, and for `agent_context` in requests.
+    pub responses: Examiner<'d, 't>,
+    pub requests: Examiner<'d, 't>,
+    /// The fields as members of `properties`; empty if bodies take none.
+    pub field_properties: String,
+    pub warnings: Vec<String>,
+}
+
+pub(crate) struct Operation<'l> {
+    /// `GET /weather`.
+    pub label: &'l str,
+    pub item: At,
+    pub object: At,
+    /// Swagger 2.0: whether the request and response media types include JSON.
+    pub consumes_json: bool,
+    pub produces_json: bool,
+    /// Whether additions are made; otherwise the operation is only learned from.
+    pub editable: bool,
+}
+
+impl<'d, 't, 'p> Work<'d, 't, 'p> {
+    pub fn new(document: &'d Document<'t>, plan: &'p Plan, already_ours: bool) -> Self {
+        let fields = plan.feedback.as_ref().map(|feedback| feedback.fields()).unwrap_or_default();
+        let value_type = if fields == ["forge_feedback"] { "object" } else { "string" };
+        Work {
+            document,
+            plan,
+            responses: Examiner::new(document, fields, value_type, already_ours),
+            requests: Examiner::new(document, &["agent_context"], "object", already_ours),
+            field_properties: match &plan.feedback {
+                Some(feedback) if !fields.is_empty() => texts::body_properties(feedback),
+                _ => String::new(),
+            },
+            warnings: Vec::new(),
+        }
+    }
+
+    pub fn operation(&mut self, splice: &mut Splice<'t>, operation: &Operation<'_>) -> RouteRule {
+        let outline = &self.document.outline;
+        let mut rule = RouteRule { agent_parameters: self.agent_parameters(operation), ..RouteRule::default() };
+        let responses = match outline.get(operation.object, "responses") {
+            Found::One(responses) => responses,
+            Found::Absent => operation.object,
+            Found::Repeated => {
+                self.warn(operation.label, "responses stands there more than once");
+                rule.range = Some(false);
+                return rule;
+            }
+        };
+        let has_responses = responses != operation.object;
+        let payment = outline.one_of_kind(operation.object, "x-payment-info", Kind::Object);
+        let asks_payment = has_responses && outline.get(responses, "402") != Found::Absent;
+        let paid = asks_payment || payment.is_some() || self.plan.also_paid.iter().any(|paid| paid == operation.label);
+        let edits = paid && operation.editable;
+
+        if edits {
+            let mut appended = Vec::new();
+            self.description(splice, operation.object, &mut appended);
+            self.request(splice, operation, &mut appended);
+            if !appended.is_empty() {
+                self.document.append(splice, operation.object, &appended.join(","));
+            }
+        }
+        let payment_admits = payment.is_none_or(|payment| self.output_schema(splice, operation.label, payment, edits));
+        if has_responses {
+            self.answers(splice, operation, responses, edits, payment_admits, &mut rule);
+        }
+        rule
+    }
+
+    pub fn warn(&mut self, label: &str, reason: impl Display) {
+        if self.warnings.len() < MAX_WARNINGS {
+            self.warnings.push(format!("{label}: {reason}; left as it is"));
+        } else if self.warnings.len() == MAX_WARNINGS {
+            self.warnings.push("more was left as it is".to_owned());
+        }
+    }
+
+    fn answers(
+        &mut self,
+        splice: &mut Splice<'t>,
+        operation: &Operation<'_>,
+        responses: At,
+        edits: bool,
+        payment_admits: bool,
+        rule: &mut RouteRule,
+    ) {
+        let outline = &self.document.outline;
+        for (key, site) in outline.members(responses) {
+            let name = outline.string(key).unwrap_or_default();
+            let Some(status) = Status::read(&name) else { continue };
+            let label = format!("{} {}", operation.label, String::from_utf8_lossy(&name));
+            let allowed = self.response(
+                splice,
+                &Answer {
+                    label: &label,
+                    site,
+                    produces_json: operation.produces_json,
+                    editable: !matches!(status, Status::Exact(204..=206)),
+                    paid: edits && self.plan.feedback.is_some() && status != Status::Default,
+                },
+            ) && payment_admits;
+            match status {
+                Status::Exact(code) => match rule.exact.iter_mut().find(|(known, _)| *known == code) {
+                    Some((_, known)) => *known &= allowed,
+                    None => rule.exact.push((code, allowed)),
+                },
+                Status::Range => rule.range = Some(allowed && rule.range.unwrap_or(true)),
+                Status::Default => rule.default = Some(allowed && rule.default.unwrap_or(true)),
+            }
+        }
+    }
+
+    /// Puts the sentence behind the description, or behind the summary where there is no description.
+    fn description(&self, splice: &mut Splice<'t>, operation: At, appended: &mut Vec<String>) {
+        let Some(feedback) = &self.plan.feedback else { return };
+        if let Some(description) = self.sentence_after(splice, operation, "description") {
+            let summary = self.document.outline.one(operation, "summary");
+            let summary = summary.and_then(|summary| self.document.outline.raw_string(summary)).unwrap_or_default();
+            let summary = String::from_utf8_lossy(summary);
+            let gap = match summary.chars().last() {
+                None => "",
+                Some(last) if last.is_alphanumeric() => ". ",
+                Some(_) => " ",
+            };
+            let sentence = texts::quoted(&feedback.sentence);
+            let sentence = sentence.trim_start_matches('"');
+            appended.push(format!("\"{description}\":\"{summary}{gap}{sentence}"));
+        }
+    }
+
+    /// Puts the sentence behind a text member; gives the name back if there is no such member.
+    pub fn sentence_after(&self, splice: &mut Splice<'t>, object: At, name: &'static str) -> Option<&'static str> {
+        let feedback = self.plan.feedback.as_ref()?;
+        let outline = &self.document.outline;
+        let text = match outline.get(object, name) {
+            Found::Absent => return Some(name),
+            Found::One(text) => text,
+            Found::Repeated => return None,
+        };
+        let raw = outline.raw_string(text)?;
+        if contains(&escape::unescape(raw), feedback.rate_url.as_bytes()) {
+            return None;
+        }
+        let gap = if raw.is_empty() || escape::ends_in_white_space(raw) { "" } else { " " };
+        let sentence = texts::quoted(&feedback.sentence);
+        let inner = sentence.trim_matches('"');
+        splice.insert(outline.range(text).end - 1, format!("{gap}{inner}"));
+        None
+    }
+
+    /// `x-payment-info.outputSchema` describes the paid body too, so it takes the fields or forbids them.
+    fn output_schema(&mut self, splice: &mut Splice<'t>, label: &str, payment: At, edits: bool) -> bool {
+        let outline = &self.document.outline;
+        let Some(schema) = outline.one_of_kind(payment, "outputSchema", Kind::Object) else { return true };
+        let is_schema = |at: At| {
+            ["$ref", "type", "properties", "allOf", "oneOf", "anyOf", "enum", "const"]
+                .iter()
+                .any(|name| outline.get(at, name) != Found::Absent)
+        };
+        if !is_schema(schema) {
+            return true;
+        }
+        let fit = match self.responses.examine(schema) {
+            Ok(fit) => fit,
+            Err(refusal) => {
+                self.warn(&format!("{label} x-payment-info.outputSchema"), refusal);
+                return false;
+            }
+        };
+        if !edits || self.field_properties.is_empty() || self.document.reserve(&fit.place).is_err() {
+            return !fit.closed;
+        }
+        self.describe_at(splice, schema, &fit, &self.field_properties, None);
+        true
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Exact(u16),
+    Range,
+    Default,
+}
+
+impl Status {
+    /// The statuses that say something about a successful response; nothing for `404`, `5XX` or `x-…`.
+    fn read(key: &[u8]) -> Option<Self> {
+        if key.eq_ignore_ascii_case(b"2XX") {
+            return Some(Status::Range);
+        }
+        if key == b"default" {
+            return Some(Status::Default);
+        }
+        let code: u16 = std::str::from_utf8(key).ok().filter(|key| key.len() == 3)?.parse().ok()?;
+        (200..300).contains(&code).then_some(Status::Exact(code))
+    }
+}
+
+/// Whether Swagger 2.0 media types, those of the operation before those of the document, include JSON.
+pub(crate) fn names_json(work: &Work<'_, '_, '_>, operation: At, list: &str) -> bool {
+    let outline = &work.document.outline;
+    if work.document.version != Version::Swagger2 {
+        return true;
+    }
+    let holders = [operation, outline.root()];
+    let Some(types) = holders.iter().find_map(|&holder| outline.one_of_kind(holder, list, Kind::Array)) else {
+        return true;
+    };
+    outline.elements(types).any(|name| outline.string(name).is_some_and(|name| work.is_json(&name)))
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
+}
+
+const MAX_WARNINGS: usize = 200;

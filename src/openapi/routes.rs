@@ -1,0 +1,114 @@
+//! The rating routes as paths of the merchant's document.
+//!
+//! Statuses and shapes are those of the routes themselves; nothing here decides how a route behaves.
+
+use super::document::Version;
+use super::plan::Feedback;
+use super::texts::{ID_SCHEMA_MEMBERS, ISSUES, OUTCOMES, described_value, quoted};
+
+/// A path of ours: its place on the merchant's origin, and the path item as JSON.
+pub(crate) struct Route {
+    pub path: String,
+    pub item: String,
+}
+
+/// The paths of the four routes; `servers` is the OpenAPI 3 override where the document's servers do not reach them.
+pub(crate) fn routes(feedback: &Feedback, version: Version, servers: Option<&str>) -> Vec<Route> {
+    let writer = Writer { version };
+    let servers = servers.map(|url| format!("\"servers\":[{{\"url\":{}}}],", quoted(url))).unwrap_or_default();
+    let base = feedback.base_path.as_str();
+    let form = writer.operation(
+        "forgeFeedbackForm",
+        "How to rate a paid call",
+        "",
+        &[("200", "What can be sent, and what it means.", OBJECT)],
+    );
+    let submit = writer.operation("forgeFeedbackSubmit", "Rate a paid call, with a note", &writer.body(), &SUBMIT);
+    let rate =
+        writer.operation("forgeFeedbackRate", "Rate a paid call in one request", &writer.rate_parameters(), &RATE);
+    let summary = writer.operation("forgeFeedbackSummary", "Ratings of this service", "", &SUMMARY);
+    vec![
+        Route { path: base.to_owned(), item: format!("{{{servers}\"get\":{form},\"post\":{submit}}}") },
+        Route { path: format!("{base}/rate"), item: format!("{{{servers}\"get\":{rate}}}") },
+        Route { path: format!("{base}/summary"), item: format!("{{{servers}\"get\":{summary}}}") },
+    ]
+}
+
+/// What the versions write differently.
+struct Writer {
+    version: Version,
+}
+
+type Answer = (&'static str, &'static str, &'static str);
+
+impl Writer {
+    fn operation(&self, id: &str, summary: &str, input: &str, answers: &[Answer]) -> String {
+        let answers: Vec<String> = answers.iter().map(|answer| self.answer(answer)).collect();
+        let produces = match self.version {
+            Version::Swagger2 => "\"produces\":[\"application/json\"],",
+            Version::OpenApi3 => "",
+        };
+        format!(
+            "{{\"operationId\":\"{id}\",\"summary\":\"{summary}\",{produces}\"security\":[],{input}\"responses\":{{{}}}}}",
+            answers.join(",")
+        )
+    }
+
+    fn answer(&self, (status, description, schema): &Answer) -> String {
+        let content = match self.version {
+            Version::Swagger2 => format!("\"schema\":{schema}"),
+            Version::OpenApi3 => format!("\"content\":{{\"application/json\":{{\"schema\":{schema}}}}}"),
+        };
+        format!("\"{status}\":{{\"description\":\"{description}\",{content}}}")
+    }
+
+    fn body(&self) -> String {
+        let schema = format!(
+            "{{\"type\":\"object\",\"required\":[\"feedback_id\",\"outcome\"],\"properties\":{{\"feedback_id\":{{{ID_SCHEMA_MEMBERS}}},\"outcome\":{{\"type\":\"string\",\"enum\":{OUTCOMES}}},\"issue\":{{\"type\":\"string\",\"enum\":{ISSUES}}},\"note\":{{\"type\":\"string\",\"maxLength\":280,\"description\":\"No user data.\"}}}}}}"
+        );
+        match self.version {
+            Version::Swagger2 => format!(
+                "\"consumes\":[\"application/json\"],\"parameters\":[{{\"name\":\"rating\",\"in\":\"body\",\"required\":true,\"schema\":{schema}}}],"
+            ),
+            Version::OpenApi3 => format!(
+                "\"requestBody\":{{\"required\":true,\"content\":{{\"application/json\":{{\"schema\":{schema}}}}}}},"
+            ),
+        }
+    }
+
+    fn rate_parameters(&self) -> String {
+        let issue = format!("\"type\":\"string\",\"enum\":{ISSUES}");
+        let outcome = format!("\"type\":\"string\",\"enum\":{OUTCOMES}");
+        let parameters = [
+            ("feedback_id", true, "From the paid response.", ID_SCHEMA_MEMBERS),
+            ("outcome", true, "Whether the call accomplished what you called it for.", outcome.as_str()),
+            ("issue", false, "If it was not fully: what to fix.", issue.as_str()),
+        ];
+        let parameters: Vec<String> = parameters
+            .iter()
+            .map(|(name, required, description, schema)| {
+                let value = described_value(self.version, description, schema);
+                let members = value.trim_start_matches('{');
+                format!("{{\"name\":\"{name}\",\"in\":\"query\",\"required\":{required},{members}")
+            })
+            .collect();
+        format!("\"parameters\":[{}],", parameters.join(","))
+    }
+}
+
+const OBJECT: &str = r#"{"type":"object"}"#;
+const RECORDED: &str = r#"{"type":"object","properties":{"recorded":{"type":"boolean"}}}"#;
+const REFUSED: &str = r#"{"type":"object","required":["recorded","error"],"properties":{"recorded":{"type":"boolean"},"error":{"type":"string"}}}"#;
+const UNAVAILABLE: &str = r#"{"type":"object","required":["error"],"properties":{"error":{"type":"string"}}}"#;
+
+const OK: Answer = ("200", "Recorded.", RECORDED);
+const WRONG: Answer = ("400", "Not a rating; the answer says what is allowed.", REFUSED);
+const UNKNOWN: Answer = ("404", "The feedback_id is unknown or expired.", REFUSED);
+const CONFLICT: Answer = ("409", "The rating was not taken.", OBJECT);
+const TOO_LARGE: Answer = ("413", "The body is over 16 KiB.", REFUSED);
+const LIMITED: Answer = ("429", "Too many ratings; see Retry-After.", REFUSED);
+const LATER: Answer = ("503", "Ratings cannot be taken now.", REFUSED);
+
+const RATE: [Answer; 6] = [OK, WRONG, UNKNOWN, CONFLICT, LIMITED, LATER];
+const SUBMIT: [Answer; 7] = [OK, WRONG, UNKNOWN, CONFLICT, TOO_LARGE, LIMITED, LATER];
+const SUMMARY: [Answer; 2] = [("200", "The summary.", OBJECT), ("503", "The summary cannot be had now.", UNAVAILABLE)];

@@ -1,0 +1,102 @@
+//! Every text and schema that enrichment adds to a document, except what the [`Plan`](super::Plan) brings along.
+//!
+//! All of it is ASCII JSON without white space, in a spelling that Swagger 2.0 and OpenAPI 3.0 to 3.2 share;
+//! where they differ the function takes the version.
+
+use super::document::Version;
+use super::plan::{BodyLayout, Context, Feedback};
+use crate::json::escape::write_string;
+
+/// The members a paid body gains, as members of `properties`.
+pub(crate) fn body_properties(feedback: &Feedback) -> String {
+    let hint = if feedback.rate_hint { format!(",{RATE_THIS_CALL}") } else { String::new() };
+    let flat = format!("{FEEDBACK_ID},{FEEDBACK_URL}{hint}");
+    match feedback.body_layout {
+        BodyLayout::Flat => flat,
+        BodyLayout::Nested => format!("\"forge_feedback\":{{\"type\":\"object\",\"properties\":{{{flat}}}}}"),
+    }
+}
+
+/// The response header, as a member of `headers`.
+pub(crate) fn id_header(version: Version) -> String {
+    let description = "Names this call in a rating. The same as feedback_id in the body.";
+    format!("\"{ID_HEADER}\":{}", described_value(version, description, ID_SCHEMA_MEMBERS))
+}
+
+/// `agent_context`, as a member of `properties`.
+pub(crate) fn context_property(context: &Context) -> String {
+    let query = if context.search_query { format!(",\"search_query\":{{{SEARCH_QUERY}}}") } else { String::new() };
+    format!(
+        "\"agent_context\":{{\"type\":\"object\",\"description\":{},\"properties\":{{\"agent_type\":{{{AGENT_TYPE}}}{query}}}}}",
+        quoted(&context.ask)
+    )
+}
+
+/// The query parameters for a request without a JSON body: name and parameter object.
+pub(crate) fn context_parameters(context: &Context, version: Version) -> Vec<(&'static str, String)> {
+    let parameter = |name: &'static str, description: &str| {
+        let value = described_value(version, description, "\"type\":\"string\"");
+        let members = value.trim_start_matches('{');
+        (
+            name,
+            format!(
+                "{{\"name\":\"{name}\",\"in\":\"query\",\"required\":{},\"{CONTEXT_MARK}\":true,{members}",
+                context.required
+            ),
+        )
+    };
+    let mut parameters = vec![parameter("agent_type", AGENT_TYPE_TEXT)];
+    if context.search_query {
+        parameters.push(parameter("agent_search_query", SEARCH_QUERY_TEXT));
+    }
+    parameters
+}
+
+/// `x-forge-feedback`, as a member of the document.
+pub(crate) fn feedback_extension(feedback: &Feedback) -> String {
+    let rate = format!("{}?feedback_id={{feedback_id}}&outcome={{outcome}}", feedback.rate_url);
+    format!(
+        "\"x-forge-feedback\":{{\"protocol\":\"forge-feedback/0\",\"rate\":{},\"submit\":{},\"id_header\":\"{ID_HEADER}\",\"outcomes\":{OUTCOMES},\"issues\":{ISSUES}}}",
+        quoted(&rate),
+        quoted(feedback.submit_url())
+    )
+}
+
+/// `x-forge-agent-context`, as a member of a document without ratings.
+pub(crate) fn context_extension(context: &Context) -> String {
+    format!("\"{CONTEXT_MARK}\":{{\"ask\":{}}}", quoted(&context.ask))
+}
+
+/// Adds a description to a schema's members in the way the version writes headers and parameters.
+pub(crate) fn described_value(version: Version, description: &str, schema_members: &str) -> String {
+    let description = quoted(description);
+    match version {
+        Version::Swagger2 => format!("{{\"description\":{description},{schema_members}}}"),
+        Version::OpenApi3 => format!("{{\"description\":{description},\"schema\":{{{schema_members}}}}}"),
+    }
+}
+
+/// A JSON string with its quotes, ASCII only.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    write_string(&mut out, text);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+pub(crate) const ID_HEADER: &str = "Forge-Feedback-Id";
+/// Marks our own query parameters, so that a document that was enriched before is not taken for a merchant who owns them.
+pub(crate) const CONTEXT_MARK: &str = "x-forge-agent-context";
+pub(crate) const OUTCOMES: &str = r#"["fully","partially","no","not_evaluated"]"#;
+pub(crate) const ISSUES: &str =
+    r#"["wrong_output","unmet_expectation","schema_mismatch","slow","unclear_docs","too_expensive"]"#;
+pub(crate) const ID_SCHEMA_MEMBERS: &str = r#""type":"string","pattern":"^[A-Za-z0-9_-]{22}$""#;
+
+const FEEDBACK_ID: &str = r#""feedback_id":{"type":"string","pattern":"^[A-Za-z0-9_-]{22}$"}"#;
+const FEEDBACK_URL: &str = r#""feedback_url":{"type":"string","format":"uri-reference","description":"Quick rating URL; append fully, partially or no."}"#;
+const RATE_THIS_CALL: &str =
+    r#""rate_this_call":{"type":"string","description":"How to rate this call in one free request."}"#;
+const AGENT_TYPE: &str = r#""type":"string","description":"Your agent name.""#;
+const AGENT_TYPE_TEXT: &str = "Your agent name.";
+const SEARCH_QUERY: &str =
+    r#""type":"string","description":"The query you used to find this service, or direct if you did not search.""#;
+const SEARCH_QUERY_TEXT: &str = "The query you used to find this service, or direct if you did not search.";

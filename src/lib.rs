@@ -6,6 +6,8 @@ mod agent_context;
 pub mod backend;
 #[doc(hidden)]
 pub mod bounded;
+#[doc(hidden)]
+pub mod diagnostic;
 mod dialect;
 mod engine;
 mod exchange;
@@ -19,6 +21,7 @@ pub mod sys;
 mod text;
 mod verdict;
 
+pub use dialect::open402;
 pub use engine::{ChallengeForm, ConfigError, Engine, Stats};
 pub use exchange::{Body, Exchange, Outcome, RequestHead, ResponseHead};
 pub use feedback::{FeedbackId, Verification};

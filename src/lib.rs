@@ -6,6 +6,7 @@ mod agent_context;
 pub mod backend;
 #[doc(hidden)]
 pub mod bounded;
+mod brief_lock;
 #[doc(hidden)]
 pub mod diagnostic;
 mod dialect;
@@ -16,6 +17,7 @@ mod guard;
 mod http;
 mod json;
 mod options;
+mod replay;
 #[doc(hidden)]
 pub mod sys;
 mod text;

@@ -15,12 +15,13 @@ mod reasons;
 mod texts;
 
 use std::net::IpAddr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::bounded::Keyer;
+use crate::brief_lock::enter;
 
 use attempts::{Attempts, Happened, Keys, Standing, Thresholds};
 pub use classify::{Brought, Failure, Phase};
@@ -170,7 +171,7 @@ impl Diagnostics {
             Exchange::Failed(failure) => (Happened::Failed(failure.reason), failure.payer_proven),
         };
         let keys = self.keys(request, proves);
-        let Some(mut memory) = self.enter() else {
+        let Some(mut memory) = enter(&self.memory) else {
             if self.parked.0.try_send(Parked { now_ms, keys, happened }).is_err() {
                 self.lost.fetch_add(1, Ordering::Relaxed);
             }
@@ -204,7 +205,7 @@ impl Diagnostics {
 
     /// Keys held now: bounded, whatever comes.
     pub fn len(&self) -> usize {
-        self.enter().map_or(0, |memory| memory.attempts.len())
+        enter(&self.memory).map_or(0, |memory| memory.attempts.len())
     }
 
     fn keys(&self, request: &Request<'_>, proves: bool) -> Keys {
@@ -220,19 +221,6 @@ impl Diagnostics {
             address: place.map(|place| self.keyer.key(attempts::ADDRESS, &[&place, request.user_agent])),
             place,
         }
-    }
-
-    /// The memory, if it comes free within a moment. Not a plain lock: a holder may be gone for longer than a request can wait.
-    fn enter(&self) -> Option<MutexGuard<'_, Memory>> {
-        for turn in 0..TURNS {
-            match self.memory.try_lock() {
-                Ok(memory) => return Some(memory),
-                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) if turn < SPINS => std::hint::spin_loop(),
-                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-            }
-        }
-        None
     }
 }
 
@@ -368,8 +356,5 @@ fn is_shared(address: IpAddr) -> bool {
 
 /// The merchant hears of the same fault again only after a payment has settled, and not within an hour.
 const NOTICE_MS: u64 = 3_600_000;
-/// How long the memory is asked for: spins first, then turns given to other threads.
-const TURNS: u32 = 512;
-const SPINS: u32 = 64;
 /// Parked observations at most.
 const PARKED: usize = 1_024;

@@ -7,6 +7,7 @@ pub mod backend;
 #[doc(hidden)]
 pub mod bounded;
 mod brief_lock;
+pub mod client;
 #[doc(hidden)]
 pub mod diagnostic;
 mod dialect;

@@ -107,7 +107,8 @@ impl Challenge {
     /// As [`Challenge::parse`].
     pub fn find(headers: &[HeaderLine<'_>]) -> Result<Challenge, Fault> {
         let mut found = Err(Fault::Absent);
-        for value in head::all(headers, "www-authenticate") {
+        let names_us = |value: &&[u8]| value.windows(SCHEME.len()).any(|part| part.eq_ignore_ascii_case(SCHEME));
+        for value in head::all(headers, "www-authenticate").filter(names_us) {
             match (Challenge::parse(value), &found) {
                 (Err(Fault::Absent), _) => {}
                 (one, Err(Fault::Absent)) => found = one,

@@ -166,7 +166,6 @@ fn s08_a_second_expiry_in_a_row_is_for_a_person() {
         merchant.leg(4 * SECOND, &client_of(1));
         let second = merchant.pay(5 * SECOND, &with(client_of(1), "c2"), EXPIRED);
         let expected = |escalate| ("INVOICE_EXPIRED", "authorization_expired", "retry_new_payment", escalate);
-        // A proof comes with the receipt or not at all, so the payer's own key counts in both.
         assert_eq!((said(&first), said(&second)), (expected(false), expected(true)));
     }
 }

@@ -157,7 +157,9 @@ fn wrapped(text: &str, phase: Phase) -> Option<Found> {
         return Some(http_answer(rest, Phase::Settle));
     }
     if let Some(rest) = text.strip_prefix("Failed to verify payment: ") {
-        return Some(by_text(rest, phase).unwrap_or(Found::of(Reason::FacilitatorUnavailable)));
+        // A status or its text means the facilitator did not answer; an unknown machine reason means it did.
+        let unknown = if machine_code(rest).is_some() { fallback(phase) } else { Reason::FacilitatorUnavailable };
+        return Some(by_text(rest, phase).unwrap_or(Found::of(unknown)));
     }
     if let Some(rest) = text.strip_prefix("Failed to settle payment: ") {
         let known = by_text(rest, Phase::Settle).filter(|found| found.reason != Reason::FacilitatorUnavailable);

@@ -31,3 +31,12 @@ pub use feedback::{FeedbackId, Verification};
 pub use http::head::HeaderLine;
 pub use sys::clock::Now;
 pub use verdict::{Action, Edit, EditOp, Verdict};
+
+/// The examples of the pages run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../docs/diagnostic.md")]
+    mod diagnostic {}
+    #[doc = include_str!("../docs/open402.md")]
+    mod open402 {}
+}

@@ -6,6 +6,10 @@ mod agent_context;
 pub mod backend;
 #[doc(hidden)]
 pub mod bounded;
+mod brief_lock;
+pub mod client;
+#[doc(hidden)]
+pub mod diagnostic;
 mod dialect;
 mod engine;
 mod exchange;
@@ -16,14 +20,25 @@ mod json;
 #[doc(hidden)]
 pub mod openapi;
 mod options;
+mod replay;
 #[doc(hidden)]
 pub mod sys;
 mod text;
 mod verdict;
 
+pub use dialect::open402;
 pub use engine::{ChallengeForm, ConfigError, Engine, Stats};
 pub use exchange::{Body, Exchange, Outcome, RequestHead, ResponseHead};
 pub use feedback::{FeedbackId, Verification};
 pub use http::head::HeaderLine;
 pub use sys::clock::Now;
 pub use verdict::{Action, Edit, EditOp, Verdict};
+
+/// The examples of the pages run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../docs/diagnostic.md")]
+    mod diagnostic {}
+    #[doc = include_str!("../docs/open402.md")]
+    mod open402 {}
+}

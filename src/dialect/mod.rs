@@ -3,6 +3,10 @@
 //! Finds, never writes: every answer is a byte range into the caller's text. A closed set with one match per
 //! question; nothing is converted from one dialect to another.
 
+pub mod open402;
+pub(crate) mod open402_body;
+mod open402_replay;
+mod open402_schema;
 pub(crate) mod x402_v1;
 pub(crate) mod x402_v2;
 

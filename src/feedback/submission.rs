@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::route_texts::{ISSUES, OUTCOMES};
 use crate::json::escape::write_string;
 use crate::json::scan::{self, Kind};
-use crate::text::{self, Plus};
+use crate::text;
 
 /// Largest body of a rating, in bytes.
 pub(crate) const BODY_LIMIT: usize = 16 * 1024;
@@ -65,11 +65,11 @@ pub(crate) fn from_query(query: &[u8]) -> Result<Submission, Fault> {
     let mut sent = Sent::default();
     for segment in query.split(|&byte| byte == b'&') {
         let equals = segment.iter().position(|&byte| byte == b'=').unwrap_or(segment.len());
-        let name = text::percent_decode_lossy(&segment[..equals], Plus::Space);
+        let name = text::percent_decode_lossy(&segment[..equals]);
         if let Some(slot) = sent.slot(&name)
             && *slot == Field::Absent
         {
-            *slot = Field::Text(text::percent_decode_lossy(segment.get(equals + 1..).unwrap_or_default(), Plus::Space));
+            *slot = Field::Text(text::percent_decode_lossy(segment.get(equals + 1..).unwrap_or_default()));
         }
     }
     sent.check(Via::Get)

@@ -10,7 +10,6 @@ pub(crate) fn clean(text: &str, limit: usize) -> String {
     let mut out = String::with_capacity(text.len().min(limit * 4));
     let mut units = 0;
     let mut in_run = false;
-    let is_control = |one: char| is_control(one);
     for one in text.trim_matches(|one: char| one.is_whitespace() || is_control(one)).chars() {
         let control = is_control(one);
         if !(control && in_run) {
@@ -44,32 +43,20 @@ pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The longest beginning of `text` that has at most `limit` UTF-16 units.
-pub(crate) fn cut(text: &str, limit: usize) -> &str {
-    let mut units = 0;
-    for (at, one) in text.char_indices() {
-        units += one.len_utf16();
-        if units > limit {
-            return &text[..at];
-        }
-    }
-    text
-}
-
 /// Length in UTF-16 units.
 pub(crate) fn utf16_len(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
 /// Control characters of ASCII and Latin-1, and the marks that turn the reading direction.
-pub(crate) fn is_control(one: char) -> bool {
+fn is_control(one: char) -> bool {
     one.is_control()
         || matches!(one, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Percent escapes and, in a form, `+` read strictly: `None` where an escape is malformed or the result is not UTF-8.
-pub(crate) fn percent_decode(raw: &[u8], plus: Plus) -> Option<Cow<'_, str>> {
-    let (bytes, whole) = unescape(raw, plus);
+/// Percent escapes, and `+` as a space, read strictly: `None` where an escape is malformed or the result is not UTF-8.
+pub(crate) fn percent_decode(raw: &[u8]) -> Option<Cow<'_, str>> {
+    let (bytes, whole) = unescape(raw);
     if !whole {
         return None;
     }
@@ -80,21 +67,13 @@ pub(crate) fn percent_decode(raw: &[u8], plus: Plus) -> Option<Cow<'_, str>> {
 }
 
 /// The same, never refusing: a malformed escape stays as it is written, what is not UTF-8 becomes U+FFFD.
-pub(crate) fn percent_decode_lossy(raw: &[u8], plus: Plus) -> String {
-    lossy(&unescape(raw, plus).0).into_owned()
-}
-
-/// What a `+` stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plus {
-    /// A space, as in a query that a form made.
-    Space,
-    Itself,
+pub(crate) fn percent_decode_lossy(raw: &[u8]) -> String {
+    lossy(&unescape(raw).0).into_owned()
 }
 
 /// The bytes, and whether every escape was well formed.
-fn unescape(raw: &[u8], plus: Plus) -> (Cow<'_, [u8]>, bool) {
-    if !raw.iter().any(|&byte| byte == b'%' || (byte == b'+' && plus == Plus::Space)) {
+fn unescape(raw: &[u8]) -> (Cow<'_, [u8]>, bool) {
+    if !raw.iter().any(|&byte| byte == b'%' || byte == b'+') {
         return (Cow::Borrowed(raw), true);
     }
     let mut out = Vec::with_capacity(raw.len());
@@ -103,7 +82,7 @@ fn unescape(raw: &[u8], plus: Plus) -> (Cow<'_, [u8]>, bool) {
     while let Some(&byte) = raw.get(at) {
         at += 1;
         out.push(match byte {
-            b'+' if plus == Plus::Space => b' ',
+            b'+' => b' ',
             b'%' => match (hex(raw.get(at)), hex(raw.get(at + 1))) {
                 (Some(high), Some(low)) => {
                     at += 2;
@@ -141,8 +120,6 @@ mod tests {
     fn d20_length_is_counted_in_utf16_units_and_no_pair_is_cut() {
         assert_eq!(clean(&"\u{1f600}".repeat(80), 80), "\u{1f600}".repeat(40));
         assert_eq!(clean("a\u{1f600}", 2), "a");
-        assert_eq!(cut("a\u{1f600}b", 2), "a");
-        assert_eq!(cut("a\u{1f600}b", 3), "a\u{1f600}");
         assert_eq!(utf16_len("a\u{1f600}\u{e9}"), 4);
     }
 
@@ -154,11 +131,10 @@ mod tests {
 
     #[test]
     fn percent_escapes_are_read_strictly_or_left_standing() {
-        assert_eq!(percent_decode(b"a%26b+c", Plus::Space).as_deref(), Some("a&b c"));
-        assert_eq!(percent_decode(b"a+b", Plus::Itself).as_deref(), Some("a+b"));
+        assert_eq!(percent_decode(b"a%26b+c").as_deref(), Some("a&b c"));
         for raw in [&b"%zz"[..], b"%", b"%4", b"%ff", b"\xff"] {
-            assert_eq!(percent_decode(raw, Plus::Space), None, "{raw:?}");
+            assert_eq!(percent_decode(raw), None, "{raw:?}");
         }
-        assert_eq!(percent_decode_lossy(b"%zz+%ff%41", Plus::Space), "%zz \u{fffd}A");
+        assert_eq!(percent_decode_lossy(b"%zz+%ff%41"), "%zz \u{fffd}A");
     }
 }

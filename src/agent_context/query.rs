@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Given, Raw};
-use crate::text::{self, Plus};
+use crate::text;
 
 /// Splits a raw query (without its `?`) into what the handler gets and what the agent said. The first value
 /// of a name counts; every parameter of the name goes. A parameter that does not decode stays. `own` are names that
@@ -55,12 +55,12 @@ fn ours<'s>(segment: &'s [u8], own: &[&str]) -> Option<(usize, Cow<'s, str>)> {
     if name.len() < SHORTEST || name.len() > LONGEST * 3 {
         return None;
     }
-    let decoded = if name.contains(&b'%') { text::percent_decode(name, Plus::Space)? } else { as_ascii(name)? };
+    let decoded = if name.contains(&b'%') { text::percent_decode(name)? } else { as_ascii(name)? };
     let field = PARAMETERS.iter().position(|parameter| *parameter == decoded)?;
     if own.contains(&PARAMETERS[field]) {
         return None;
     }
-    Some((field, text::percent_decode(value, Plus::Space)?))
+    Some((field, text::percent_decode(value)?))
 }
 
 /// A name without escapes that can be one of ours.

@@ -2,11 +2,11 @@
 
 pub(crate) mod answer;
 pub(crate) mod body;
-pub(crate) mod capture;
 pub(crate) mod challenge;
 pub(crate) mod id;
 pub(crate) mod ladder;
 pub(crate) mod limits;
+pub(crate) mod payment_facts;
 pub(crate) mod receipt;
 pub(crate) mod relay;
 pub(crate) mod route_texts;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::route_texts::{ISSUES, OUTCOMES};
 use crate::json::escape::write_string;
 use crate::json::scan::{self, Kind};
-use crate::text::{self, Plus};
+use crate::text;
 
 /// Largest body of a rating, in bytes.
 pub(crate) const BODY_LIMIT: usize = 16 * 1024;
@@ -65,11 +65,11 @@ pub(crate) fn from_query(query: &[u8]) -> Result<Submission, Fault> {
     let mut sent = Sent::default();
     for segment in query.split(|&byte| byte == b'&') {
         let equals = segment.iter().position(|&byte| byte == b'=').unwrap_or(segment.len());
-        let name = text::percent_decode_lossy(&segment[..equals], Plus::Space);
+        let name = text::percent_decode_lossy(&segment[..equals]);
         if let Some(slot) = sent.slot(&name)
             && *slot == Field::Absent
         {
-            *slot = Field::Text(text::percent_decode_lossy(segment.get(equals + 1..).unwrap_or_default(), Plus::Space));
+            *slot = Field::Text(text::percent_decode_lossy(segment.get(equals + 1..).unwrap_or_default()));
         }
     }
     sent.check(Via::Get)
@@ -95,8 +95,9 @@ pub(crate) fn from_body(body: &[u8]) -> Result<Submission, Fault> {
 }
 
 impl Submission {
-    /// The body of POST /feedback at the backend.
-    pub fn forward(&self, via: Via, user_agent: Option<&str>, request_headers: &[(&'static str, String)]) -> Vec<u8> {
+    /// The body of POST /feedback at the backend. `request_headers` is the JSON object of the captured headers, empty
+    /// where there are none.
+    pub fn forward(&self, via: Via, user_agent: Option<&[u8]>, request_headers: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
         out.extend_from_slice(br#"{"feedback_id":"#);
         write_string(&mut out, &self.feedback_id);
@@ -105,14 +106,13 @@ impl Submission {
         put_optional(&mut out, "issue", self.issue);
         put_optional(&mut out, "note", self.note.as_deref());
         put_optional(&mut out, "via", Some(if via == Via::Get { "GET" } else { "POST" }));
-        put_optional(&mut out, "user_agent", user_agent);
-        for (index, (name, value)) in request_headers.iter().enumerate() {
-            out.extend_from_slice(if index == 0 { br#","request_headers":{"# } else { b"," });
-            write_string(&mut out, name);
-            out.push(b':');
-            write_string(&mut out, value);
+        let user_agent = user_agent.map(|bytes| text::clean(&text::lossy(bytes), USER_AGENT_LIMIT));
+        put_optional(&mut out, "user_agent", user_agent.as_deref().filter(|name| !name.is_empty()));
+        if !request_headers.is_empty() {
+            out.extend_from_slice(br#","request_headers":"#);
+            out.extend_from_slice(request_headers);
         }
-        out.extend_from_slice(if request_headers.is_empty() { b"}" } else { b"}}" });
+        out.push(b'}');
         out
     }
 }
@@ -224,6 +224,8 @@ fn put_optional(out: &mut Vec<u8>, name: &str, value: Option<&str>) {
     }
 }
 
+/// UTF-16 units kept of a user agent.
+const USER_AGENT_LIMIT: usize = 512;
 /// Deepest nesting of a rating's body.
 const DEPTH_LIMIT: usize = 32;
 

@@ -129,14 +129,14 @@ fn the_backend_gets_the_rating_as_json() {
             .as_bytes(),
     )
     .unwrap();
-    let headers = [("user-agent", "agent/1".to_owned()), ("referer", "\"".to_owned())];
+    let headers = br#"{"user-agent":"agent/1","referer":"\""}"#;
     assert_eq!(
-        String::from_utf8(read.forward(Via::Post, Some("agent/1"), &headers)).unwrap(),
+        String::from_utf8(read.forward(Via::Post, Some(b"\tagent/1"), headers)).unwrap(),
         r#"{"feedback_id":"AbCdEfGhIjKlMnOpQrStUv","outcome":"no","issue":"slow","note":"caf\u00e9 \ufffd","via":"POST","user_agent":"agent/1","request_headers":{"user-agent":"agent/1","referer":"\""}}"#
     );
     let read = from_query(format!("feedback_id={ID}&outcome=fully").as_bytes()).unwrap();
     assert_eq!(
-        String::from_utf8(read.forward(Via::Get, None, &[])).unwrap(),
+        String::from_utf8(read.forward(Via::Get, None, b"")).unwrap(),
         r#"{"feedback_id":"AbCdEfGhIjKlMnOpQrStUv","outcome":"fully","issue":null,"note":null,"via":"GET","user_agent":null}"#
     );
 }

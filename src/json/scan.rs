@@ -191,6 +191,7 @@ fn string(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
     let start = at + 1;
     let mut at = start;
     loop {
+        at = plain_end(text, at);
         match text.get(at) {
             Some(b'"') => return Ok(start..at),
             Some(b'\\') => match text.get(at + 1) {
@@ -208,9 +209,10 @@ fn string(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
 
 /// The range of the value at `at`, skipped without recursion.
 fn value(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
-    // Strings and small words are most of a document; they need no parser of their own.
+    // Strings, numbers and small words are most of a document; they need no parser of their own.
     match text.get(at) {
         Some(b'"') => return string(text, at).map(|inner| at..inner.end + 1),
+        Some(b'-' | b'0'..=b'9') => return number(text, at).map(|end| at..end),
         Some(b't') if text[at..].starts_with(b"true") => return Ok(at..at + 4),
         Some(b'f') if text[at..].starts_with(b"false") => return Ok(at..at + 5),
         Some(b'n') if text[at..].starts_with(b"null") => return Ok(at..at + 4),
@@ -222,6 +224,52 @@ fn value(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
         Some(Ok(_)) => Ok(at..at + stream.byte_offset()),
         _ => Err(Fault::Invalid),
     }
+}
+
+/// Where a string stops being plain: the first quote, backslash or control character at or after `at`, or up to
+/// seven bytes before the end of the text. Eight bytes at a time.
+fn plain_end(text: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    // The lowest high bit set is always a true one; borrows can only set bits above it.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    while let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*chunk);
+        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+        let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
+        let stops = (quote | backslash | below(word, 0x20)) & HIGH;
+        if stops != 0 {
+            return at + stops.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    at
+}
+
+/// The end of the number at `at` (RFC 8259 section 6).
+fn number(text: &[u8], at: usize) -> Result<usize, Fault> {
+    let mut at = at + usize::from(text.get(at) == Some(&b'-'));
+    at = match text.get(at) {
+        Some(b'0') => at + 1,
+        _ => digits(text, at)?,
+    };
+    if text.get(at) == Some(&b'.') {
+        at = digits(text, at + 1)?;
+    }
+    if let Some(b'e' | b'E') = text.get(at) {
+        at += 1 + usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
+        at = digits(text, at)?;
+    }
+    Ok(at)
+}
+
+/// The end of a run of digits, which has at least one.
+fn digits(text: &[u8], start: usize) -> Result<usize, Fault> {
+    let mut at = start;
+    while let Some(b'0'..=b'9') = text.get(at) {
+        at += 1;
+    }
+    if at == start { Err(Fault::Invalid) } else { Ok(at) }
 }
 
 pub(crate) fn skip_space(text: &[u8], mut at: usize) -> usize {

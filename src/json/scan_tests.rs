@@ -79,3 +79,29 @@ fn elements_are_found_in_order() {
     elements(text, 1, |range| seen.push(std::str::from_utf8(&text[range]).unwrap().to_owned())).unwrap();
     assert_eq!(seen, [r#"{"a":[1]}"#, "2", r#""x""#]);
 }
+
+#[test]
+fn a_string_stops_at_the_same_byte_however_it_is_aligned() {
+    for length in 0..40 {
+        let plain = "x\u{e9}".repeat(length) + &"y".repeat(length % 9);
+        let text = format!(r#"{{"{plain}":"{plain}\"{plain}","b":1}}"#);
+        assert_eq!(found(&text, "b"), Slot::One(text.len() - 2..text.len() - 1), "{length}");
+        for stop in ["\n", "\0", "\u{1f}", "\\x", "\\"] {
+            let text = format!("{{\"a\":\"{plain}{stop}\"}}");
+            assert_eq!(document(text.as_bytes(), []), Err(Fault::Invalid), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn numbers_are_those_of_serde_json() {
+    let parts = ["-", "+", "0", "1", "25", ".", "e", "E", "00"];
+    let mut texts = vec![String::new()];
+    for _ in 0..5 {
+        texts = texts.iter().flat_map(|text| parts.map(|part| format!("{text}{part}"))).collect();
+        for text in &texts {
+            let reference = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+            assert_eq!(is_valid(text.as_bytes()), reference, "{text}");
+        }
+    }
+}

@@ -25,7 +25,9 @@ mod worker;
 
 pub use captured::Captured;
 pub use diagnostics::Diagnostics;
-pub use event::{Escalation, Event, EventRefused, Happened, Interaction, InteractionId, PaymentFacts, Text, uuid};
+pub use event::{
+    Escalation, Event, EventRefused, Happened, Interaction, InteractionId, PaymentFacts, Text, uuid,
+};
 pub use settings::{BackendOptions, Settings};
 pub use transport::Answer;
 
@@ -92,7 +94,10 @@ impl Backend {
         for (topic, line) in &settings.notes {
             diagnostics.say(topic, || line.clone());
         }
-        let transport = settings.reach.clone().map(|reach| Arc::new(Transport::new(reach)));
+        let transport = settings
+            .reach
+            .clone()
+            .map(|reach| Arc::new(Transport::new(reach)));
         Backend {
             shared: Arc::new(Shared {
                 transport,
@@ -118,6 +123,12 @@ impl Backend {
         }
     }
 
+    /// Hands in an event the host wrote itself; see `Event::from_json` for what is taken.
+    pub fn enqueue_event(&self, json: &[u8]) -> Result<(), EventRefused> {
+        self.push(Event::from_json(json, clock::unix_ms())?);
+        Ok(())
+    }
+
     /// The origin the merchant registered with the backend, if known by now. Never blocks; the first call has it looked
     /// up in the background, with retries.
     #[inline]
@@ -135,11 +146,12 @@ impl Backend {
     pub fn flush(&self, limit: Duration) -> Result<(), Unfinished> {
         let (last, need) = self.shared.queue.hurry();
         self.meet(need);
-        let deadline = deadline(limit);
-        if !worker::is_this_thread() && self.shared.queue.wait_until_gone(last, deadline) {
+        if !worker::is_this_thread() && self.wait_until_gone(last, limit) {
             return Ok(());
         }
-        Err(Unfinished { queued: self.counters().queued })
+        Err(Unfinished {
+            queued: self.counters().queued,
+        })
     }
 
     /// Sends what was handed in before, then stops the worker. BLOCKS for `limit` at most: when it has passed, the call
@@ -148,8 +160,12 @@ impl Backend {
     pub fn shutdown(&self, limit: Duration) -> Result<(), Lost> {
         let need = self.shared.queue.begin_closing();
         self.meet(need);
-        let limit = if worker::is_this_thread() { Duration::ZERO } else { limit };
-        self.shared.queue.wait_until_gone(u64::MAX, deadline(limit));
+        let limit = if worker::is_this_thread() {
+            Duration::ZERO
+        } else {
+            limit
+        };
+        self.wait_until_gone(u64::MAX, limit);
         let events = self.shared.queue.close();
         if let Some(transport) = &self.shared.transport {
             transport.cancel();
@@ -164,7 +180,9 @@ impl Backend {
     pub fn rating(&self, json: &[u8], limit: Duration) -> Answer {
         let key = uuid();
         match &self.shared.transport {
-            Some(transport) => transport.rating(std::str::from_utf8(&key).unwrap_or_default(), json, limit),
+            Some(transport) => {
+                transport.rating(std::str::from_utf8(&key).unwrap_or_default(), json, limit)
+            }
             None => no_backend(),
         }
     }
@@ -202,9 +220,27 @@ impl Backend {
         self.shared.provoke_panic.store(true, Ordering::Release);
     }
 
+    /// In steps: a worker the system refused is asked for again.
+    fn wait_until_gone(&self, last: u64, limit: Duration) -> bool {
+        let now = Instant::now();
+        let deadline = now.checked_add(limit).unwrap_or(now + LONGEST);
+        loop {
+            let step = deadline.min(Instant::now() + Duration::from_millis(THREAD_AGAIN_MS));
+            if self.shared.queue.wait_until_gone(last, step) {
+                return true;
+            }
+            if step == deadline {
+                return false;
+            }
+            self.meet(self.shared.queue.worker_missing());
+        }
+    }
+
     #[cold]
     fn ask_for_origin(&self) {
-        if self.shared.transport.is_some() && !self.shared.origin_asked.swap(true, Ordering::Relaxed) {
+        if self.shared.transport.is_some()
+            && !self.shared.origin_asked.swap(true, Ordering::Relaxed)
+        {
             let need = self.shared.queue.ask_for_look_up();
             self.meet(need);
         }
@@ -223,11 +259,14 @@ impl Backend {
             return self.shared.queue.worker_absent(None);
         };
         let shared = self.shared.clone();
-        if let Err(fault) = signals::spawn("fx402-worker", move || worker::run(&shared, &transport)) {
-            self.shared.queue.worker_absent(Some(clock::monotonic_ms() + THREAD_AGAIN_MS));
+        if let Err(fault) = signals::spawn("fx402-worker", move || worker::run(&shared, &transport))
+        {
             self.shared
-                .diagnostics
-                .say("worker", || format!("no thread for telemetry ({}); events wait", fault.kind()));
+                .queue
+                .worker_absent(Some(clock::monotonic_ms() + THREAD_AGAIN_MS));
+            self.shared.diagnostics.say("worker", || {
+                format!("no thread for telemetry ({}); events wait", fault.kind())
+            });
         }
     }
 }
@@ -261,11 +300,6 @@ impl Shared {
     }
 }
 
-fn deadline(limit: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(limit).unwrap_or(now + LONGEST)
-}
-
 fn no_backend() -> Answer {
     Answer::None("no backend".into())
 }
@@ -273,3 +307,6 @@ fn no_backend() -> Answer {
 /// The system gave no thread: ask again after this time.
 const THREAD_AGAIN_MS: u64 = 1_000;
 const LONGEST: Duration = Duration::from_secs(86_400 * 365);
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,7 @@ fn shutdown_in(fault: Mode) {
     let start = Instant::now();
     let ended = backend.shutdown(Duration::from_millis(1_500));
     let took = start.elapsed();
+    println!("shutdown(1.5 s) took {took:?} in {fault:?}");
     assert!(took < Duration::from_millis(1_700), "{fault:?}: {took:?}");
     let counters = backend.counters();
     assert_eq!(counters.queued, 0);

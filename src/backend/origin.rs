@@ -56,7 +56,8 @@ impl LookUp {
     fn wait_after(&mut self, answer: &Project) -> u64 {
         if let Project::Unknown { retry_after_ms } = answer {
             let delay = self.backoff.next_delay_ms();
-            return retry_after_ms.map_or(delay, |ordered| ordered + between_0_and(SPREAD_MS));
+            let ordered = retry_after_ms.filter(|ordered| *ordered >= SPREAD_MS);
+            return ordered.map_or(delay, |ordered| ordered + between_0_and(SPREAD_MS));
         }
         self.backoff.reset();
         match answer {

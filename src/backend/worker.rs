@@ -40,7 +40,7 @@ pub(super) fn run(shared: &Shared, transport: &Transport) {
         shared.diagnostics.say("worker", || {
             "telemetry failed inside and was restarted".into()
         });
-        worker.hold(Hold::Backoff, None);
+        worker.hold(None);
     }
     shared.queue.worker_absent(None);
 }
@@ -263,16 +263,19 @@ impl<'a> Worker<'a> {
                 ..
             } => {
                 self.queue.put_back(hand.take());
-                self.hold(Hold::Backoff, retry_after_ms);
-                self.shared.diagnostics.say("events", || match status {
-                    300..=399 => format!("the backend answers events with a redirect ({status}), which is not followed; {}", self.waiting()),
-                    _ => format!("the backend does not take events now ({status}); {}", self.waiting()),
+                self.hold(retry_after_ms);
+                let why = match status {
+                    300..=399 => "redirects, which is not followed",
+                    _ => "does not take events now",
+                };
+                self.shared.diagnostics.say("events", || {
+                    format!("the backend {why} ({status}); {}", self.waiting())
                 });
                 false
             }
             Answer::None(fault) => {
                 self.queue.put_back(hand.take());
-                self.hold(Hold::Backoff, None);
+                self.hold(None);
                 self.shared.diagnostics.say("events", || {
                     format!("the backend is not reached: {fault}; {}", self.waiting())
                 });
@@ -301,7 +304,7 @@ impl<'a> Worker<'a> {
             return true;
         }
         self.halving.hopeless = true;
-        self.hold(Hold::Backoff, None);
+        self.hold(None);
         false
     }
 
@@ -314,11 +317,13 @@ impl<'a> Worker<'a> {
         )
     }
 
-    fn hold(&mut self, hold: Hold, ordered_ms: Option<u64>) {
+    /// Nothing is tried before the time the backend named, or before a jittered delay. "At once" is no time to come
+    /// back, so that counts as none named.
+    fn hold(&mut self, ordered_ms: Option<u64>) {
         let delay = self.backoff.next_delay_ms();
-        match ordered_ms {
+        match ordered_ms.filter(|ordered| *ordered >= SPREAD_MS) {
             Some(ordered) => self.hold_for(Hold::Ordered, ordered + between_0_and(SPREAD_MS)),
-            None => self.hold_for(hold, delay),
+            None => self.hold_for(Hold::Backoff, delay),
         }
     }
 

@@ -25,9 +25,7 @@ fn main() {
             return;
         }
         if (densest as f64) < 4.0 * mean && requests >= 200 {
-            println!(
-                "test p27_200_engines_started_together_spread_their_requests ... ok (in spite of stalls)"
-            );
+            println!("test p27_200_engines_started_together_spread_their_requests ... ok (in spite of stalls)");
             return;
         }
     }
@@ -48,12 +46,7 @@ fn p27_requests_of_200_engines() -> (usize, f64, usize) {
     let times: Vec<Instant> = seen.requests.iter().map(|request| request.at).collect();
     drop(seen);
     let window = Duration::from_millis(100);
-    let within = |from: Instant| {
-        times
-            .iter()
-            .filter(|at| **at >= from && **at < from + window)
-            .count()
-    };
+    let within = |from: Instant| times.iter().filter(|at| **at >= from && **at < from + window).count();
     let densest = times.iter().map(|from| within(*from)).max().unwrap_or(0);
     (densest, times.len() as f64 / 60.0, times.len())
 }
@@ -66,10 +59,7 @@ struct Stalls {
 
 impl Stalls {
     fn watch() -> Stalls {
-        let stalls = Stalls {
-            longest: Arc::default(),
-            stop: Arc::default(),
-        };
+        let stalls = Stalls { longest: Arc::default(), stop: Arc::default() };
         let (longest, stop) = (stalls.longest.clone(), stalls.stop.clone());
         std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {

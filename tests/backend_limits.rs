@@ -27,10 +27,7 @@ fn faults() -> Vec<Mode> {
 
 #[test]
 fn e08_shutdown_ends_within_its_limit_in_every_fault_and_counts_the_loss() {
-    let all: Vec<_> = faults()
-        .into_iter()
-        .map(|fault| std::thread::spawn(move || shutdown_in(fault)))
-        .collect();
+    let all: Vec<_> = faults().into_iter().map(|fault| std::thread::spawn(move || shutdown_in(fault))).collect();
     for thread in all {
         thread.join().unwrap();
     }
@@ -49,11 +46,7 @@ fn shutdown_in(fault: Mode) {
     assert!(took < Duration::from_millis(1_700), "{fault:?}: {took:?}");
     let counters = backend.counters();
     assert_eq!(counters.queued, 0);
-    assert_eq!(
-        counters.sent + counters.dropped,
-        160,
-        "{fault:?}: {counters:?}"
-    );
+    assert_eq!(counters.sent + counters.dropped, 160, "{fault:?}: {counters:?}");
     match fault {
         Mode::Ok => assert_eq!((ended, counters.sent), (Ok(()), 160)),
         // The cut of the call in flight leaves a whole 2xx head without its body: that batch may count as sent.
@@ -61,21 +54,11 @@ fn shutdown_in(fault: Mode) {
         _ => assert_eq!(ended, Err(Lost { events: 160 }), "{fault:?}"),
     }
     push(&backend, 0..7);
-    assert_eq!(
-        backend.counters().dropped,
-        counters.dropped + 7,
-        "{fault:?}: later events"
-    );
+    assert_eq!(backend.counters().dropped, counters.dropped + 7, "{fault:?}: later events");
     let again = Instant::now();
-    assert_eq!(
-        backend.shutdown(Duration::from_secs(5)),
-        Ok(()),
-        "nothing left to lose"
-    );
+    assert_eq!(backend.shutdown(Duration::from_secs(5)), Ok(()), "nothing left to lose");
     assert!(again.elapsed() < Duration::from_millis(100));
-    let gone = eventually(Duration::from_secs(6), || {
-        !backend.counters().worker_running
-    });
+    let gone = eventually(Duration::from_secs(6), || !backend.counters().worker_running);
     assert!(gone, "{fault:?}: the worker ends");
 }
 
@@ -135,17 +118,11 @@ fn many_flushes_during_an_outage_are_not_many_requests() {
 #[test]
 fn a_dropped_backend_tries_once_more_and_its_worker_ends() {
     let server = FaultBackend::start(Mode::Ok);
-    let backend = backend(BackendOptions {
-        flush_interval_ms: 3_600_000,
-        ..options(server.url())
-    });
+    let backend = backend(BackendOptions { flush_interval_ms: 3_600_000, ..options(server.url()) });
     push(&backend, 0..30);
     let start = Instant::now();
     drop(backend);
-    assert!(
-        start.elapsed() < Duration::from_millis(100),
-        "dropping does not wait"
-    );
+    assert!(start.elapsed() < Duration::from_millis(100), "dropping does not wait");
     assert!(eventually(LONG, || server.numbers().len() == 30));
 
     let dead = FaultBackend::start(Mode::Status(500));
@@ -168,23 +145,13 @@ fn exact_books_with_eight_producers_while_the_backend_comes_and_goes() {
             let backend = backend.clone();
             std::thread::spawn(move || {
                 for round in 0..100 {
-                    push(
-                        &backend,
-                        producer * 20_000 + round * 200..producer * 20_000 + round * 200 + 200,
-                    );
+                    push(&backend, producer * 20_000 + round * 200..producer * 20_000 + round * 200 + 200);
                     std::thread::sleep(Duration::from_millis(10));
                 }
             })
         })
         .collect();
-    for mode in [
-        Mode::Status(500),
-        Mode::Ok,
-        Mode::Reset,
-        Mode::Ok,
-        Mode::TooLargeAbove(2_000),
-        Mode::Ok,
-    ] {
+    for mode in [Mode::Status(500), Mode::Ok, Mode::Reset, Mode::Ok, Mode::TooLargeAbove(2_000), Mode::Ok] {
         std::thread::sleep(Duration::from_millis(200));
         server.set(mode);
         assert_books_close(&backend);
@@ -192,17 +159,11 @@ fn exact_books_with_eight_producers_while_the_backend_comes_and_goes() {
     for producer in producers {
         producer.join().unwrap();
     }
-    assert!(eventually(Duration::from_secs(20), || backend
-        .flush(Duration::from_millis(1_100))
-        .is_ok()));
+    assert!(eventually(Duration::from_secs(20), || backend.flush(Duration::from_millis(1_100)).is_ok()));
     let counters = backend.counters();
     assert_eq!(counters.sent + counters.dropped, 160_000);
     let mut arrived = server.numbers();
-    assert_eq!(
-        arrived.len() as u64,
-        counters.sent,
-        "what counts as sent is what arrived"
-    );
+    assert_eq!(arrived.len() as u64, counters.sent, "what counts as sent is what arrived");
     arrived.sort_unstable();
     arrived.dedup();
     assert_eq!(arrived.len() as u64, counters.sent, "and each once");

@@ -85,12 +85,7 @@ mod tests {
                 }
             }
             let mean = times.len() as f64 / 60.0;
-            let within = |from: u64| {
-                times
-                    .iter()
-                    .filter(|at| (from..from + 100).contains(*at))
-                    .count()
-            };
+            let within = |from: u64| times.iter().filter(|at| (from..from + 100).contains(*at)).count();
             let densest = times.iter().map(|from| within(*from)).max().unwrap();
             assert!((densest as f64) < 4.0 * mean, "{densest} against {mean:.1}");
         }

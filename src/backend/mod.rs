@@ -25,9 +25,7 @@ mod worker;
 
 pub use captured::Captured;
 pub use diagnostics::Diagnostics;
-pub use event::{
-    Escalation, Event, EventRefused, Happened, Interaction, InteractionId, PaymentFacts, Text, uuid,
-};
+pub use event::{Escalation, Event, EventRefused, Happened, Interaction, InteractionId, PaymentFacts, Text, uuid};
 pub use settings::{BackendOptions, Settings};
 pub use transport::Answer;
 
@@ -94,10 +92,7 @@ impl Backend {
         for (topic, line) in &settings.notes {
             diagnostics.say(topic, || line.clone());
         }
-        let transport = settings
-            .reach
-            .clone()
-            .map(|reach| Arc::new(Transport::new(reach)));
+        let transport = settings.reach.clone().map(|reach| Arc::new(Transport::new(reach)));
         Backend {
             shared: Arc::new(Shared {
                 transport,
@@ -149,9 +144,7 @@ impl Backend {
         if !worker::is_this_thread() && self.wait_until_gone(last, limit) {
             return Ok(());
         }
-        Err(Unfinished {
-            queued: self.counters().queued,
-        })
+        Err(Unfinished { queued: self.counters().queued })
     }
 
     /// Sends what was handed in before, then stops the worker. BLOCKS for `limit` at most: when it has passed, the call
@@ -160,11 +153,7 @@ impl Backend {
     pub fn shutdown(&self, limit: Duration) -> Result<(), Lost> {
         let need = self.shared.queue.begin_closing();
         self.meet(need);
-        let limit = if worker::is_this_thread() {
-            Duration::ZERO
-        } else {
-            limit
-        };
+        let limit = if worker::is_this_thread() { Duration::ZERO } else { limit };
         self.wait_until_gone(u64::MAX, limit);
         let events = self.shared.queue.close();
         if let Some(transport) = &self.shared.transport {
@@ -180,9 +169,7 @@ impl Backend {
     pub fn rating(&self, json: &[u8], limit: Duration) -> Answer {
         let key = uuid();
         match &self.shared.transport {
-            Some(transport) => {
-                transport.rating(std::str::from_utf8(&key).unwrap_or_default(), json, limit)
-            }
+            Some(transport) => transport.rating(std::str::from_utf8(&key).unwrap_or_default(), json, limit),
             None => no_backend(),
         }
     }
@@ -238,9 +225,7 @@ impl Backend {
 
     #[cold]
     fn ask_for_origin(&self) {
-        if self.shared.transport.is_some()
-            && !self.shared.origin_asked.swap(true, Ordering::Relaxed)
-        {
+        if self.shared.transport.is_some() && !self.shared.origin_asked.swap(true, Ordering::Relaxed) {
             let need = self.shared.queue.ask_for_look_up();
             self.meet(need);
         }
@@ -259,14 +244,11 @@ impl Backend {
             return self.shared.queue.worker_absent(None);
         };
         let shared = self.shared.clone();
-        if let Err(fault) = signals::spawn("fx402-worker", move || worker::run(&shared, &transport))
-        {
+        if let Err(fault) = signals::spawn("fx402-worker", move || worker::run(&shared, &transport)) {
+            self.shared.queue.worker_absent(Some(clock::monotonic_ms() + THREAD_AGAIN_MS));
             self.shared
-                .queue
-                .worker_absent(Some(clock::monotonic_ms() + THREAD_AGAIN_MS));
-            self.shared.diagnostics.say("worker", || {
-                format!("no thread for telemetry ({}); events wait", fault.kind())
-            });
+                .diagnostics
+                .say("worker", || format!("no thread for telemetry ({}); events wait", fault.kind()));
         }
     }
 }

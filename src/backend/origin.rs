@@ -42,12 +42,12 @@ impl LookUp {
             Project::Refused(_) | Project::Unknown { .. } => {}
         }
         match &answer {
-            Project::NotAnOrigin => shared.diagnostics.say("project", || {
-                "the registered publicOrigin is not an https origin and is not used".into()
-            }),
-            Project::Refused(status) => shared.diagnostics.say("project", || {
-                format!("the backend does not tell the registered origin ({status})")
-            }),
+            Project::NotAnOrigin => shared
+                .diagnostics
+                .say("project", || "the registered publicOrigin is not an https origin and is not used".into()),
+            Project::Refused(status) => shared
+                .diagnostics
+                .say("project", || format!("the backend does not tell the registered origin ({status})")),
             _ => false,
         };
         self.at_ms = monotonic_ms() + self.wait_after(&answer);

@@ -76,11 +76,7 @@ pub struct Woken {
 
 impl Queue {
     pub fn new() -> Queue {
-        Queue {
-            ring: Mutex::new(Ring::new()),
-            wake: Condvar::new(),
-            moved: Condvar::new(),
-        }
+        Queue { ring: Mutex::new(Ring::new()), wake: Condvar::new(), moved: Condvar::new() }
     }
 
     /// Takes an event. Waits for nothing but the lock; a full ring drops its oldest event, a closed one this event.

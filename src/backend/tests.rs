@@ -15,21 +15,12 @@ fn unreachable_backend() -> Backend {
 fn a_worker_the_system_refused_is_started_later() {
     let backend = unreachable_backend();
     // As if the first spawn had failed.
-    let need = backend
-        .shared
-        .queue
-        .push(Event::discovery(&Happened::default()));
+    let need = backend.shared.queue.push(Event::discovery(&Happened::default()));
     assert_eq!(need, Need::StartWorker);
-    backend
-        .shared
-        .queue
-        .worker_absent(Some(clock::monotonic_ms() + 300));
+    backend.shared.queue.worker_absent(Some(clock::monotonic_ms() + 300));
     backend.push(Event::discovery(&Happened::default()));
     assert!(!backend.counters().worker_running);
-    assert!(
-        backend.flush(Duration::from_millis(1_500)).is_err(),
-        "nobody answers"
-    );
+    assert!(backend.flush(Duration::from_millis(1_500)).is_err(), "nobody answers");
     assert!(backend.counters().failed_posts >= 1, "but it was tried");
     assert_eq!(backend.counters().queued, 2);
 }
@@ -42,14 +33,8 @@ fn on_the_worker_itself_flush_and_shutdown_do_not_wait() {
         scope.spawn(|| {
             worker::mark_this_thread();
             let start = Instant::now();
-            assert_eq!(
-                backend.flush(Duration::from_secs(5)),
-                Err(Unfinished { queued: 1 })
-            );
-            assert_eq!(
-                backend.shutdown(Duration::from_secs(5)),
-                Err(Lost { events: 1 })
-            );
+            assert_eq!(backend.flush(Duration::from_secs(5)), Err(Unfinished { queued: 1 }));
+            assert_eq!(backend.shutdown(Duration::from_secs(5)), Err(Lost { events: 1 }));
             assert!(start.elapsed() < Duration::from_millis(500));
         });
     });

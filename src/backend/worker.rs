@@ -31,15 +31,11 @@ pub(super) fn run(shared: &Shared, transport: &Transport) {
         // A payload may itself panic when dropped.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
         if shared.count_panic() >= MAX_PANICS {
-            shared.diagnostics.say("worker", || {
-                "telemetry failed inside repeatedly and is off".into()
-            });
+            shared.diagnostics.say("worker", || "telemetry failed inside repeatedly and is off".into());
             shared.queue.close();
             break;
         }
-        shared.diagnostics.say("worker", || {
-            "telemetry failed inside and was restarted".into()
-        });
+        shared.diagnostics.say("worker", || "telemetry failed inside and was restarted".into());
         worker.hold(None);
     }
     shared.queue.worker_absent(None);
@@ -105,11 +101,7 @@ impl<'a> Worker<'a> {
             backoff: Backoff::default(),
             max_bytes: BATCH_BYTES,
             full_size_at: 0,
-            halving: Halving {
-                left: 0,
-                accepted: true,
-                hopeless: false,
-            },
+            halving: Halving { left: 0, accepted: true, hopeless: false },
             look_up: LookUp::default(),
         }
     }
@@ -125,17 +117,14 @@ impl<'a> Worker<'a> {
             if woken.closing {
                 self.look_up.stop();
             } else {
-                self.look_up
-                    .step(woken.look_up, self.shared, self.transport);
+                self.look_up.step(woken.look_up, self.shared, self.transport);
             }
             let now = monotonic_ms();
             if woken.hurry {
                 self.end_hold_early(now, woken.closing);
             }
             let full = woken.waiting >= BATCH_EVENTS;
-            if now >= self.hold_until
-                && (woken.hurry || woken.closing || full || now >= self.tick_at)
-            {
+            if now >= self.hold_until && (woken.hurry || woken.closing || full || now >= self.tick_at) {
                 self.deliver();
             }
             if woken.abandoned {
@@ -189,10 +178,7 @@ impl<'a> Worker<'a> {
         }
         let last = self.queue.last_pushed();
         while let Some(batch) = self.queue.take(self.max_bytes, last) {
-            let hand = InHand {
-                queue: self.queue,
-                batch: Some(batch),
-            };
+            let hand = InHand { queue: self.queue, batch: Some(batch) };
             if !self.deliver_one(hand) {
                 return;
             }
@@ -204,11 +190,7 @@ impl<'a> Worker<'a> {
         let batch = hand.batch();
         if !batch.was_tried() {
             self.halving = Halving {
-                left: if self.halving.hopeless {
-                    FEW_HALVINGS
-                } else {
-                    MANY_HALVINGS
-                },
+                left: if self.halving.hopeless { FEW_HALVINGS } else { MANY_HALVINGS },
                 accepted: false,
                 hopeless: self.halving.hopeless,
             };
@@ -216,9 +198,7 @@ impl<'a> Worker<'a> {
         let body = batch.body();
         let answer = self.transport.events(batch.key(), &body);
         match &answer {
-            Answer::Http {
-                status: 200..=299, ..
-            } => {
+            Answer::Http { status: 200..=299, .. } => {
                 self.queue.sent(hand.take());
                 self.backoff.reset();
                 self.halving.accepted = true;
@@ -228,17 +208,11 @@ impl<'a> Worker<'a> {
             _ => self.shared.count_failed_post(),
         }
         match answer {
-            Answer::Http {
-                status: status @ (401 | 403),
-                ..
-            } => {
+            Answer::Http { status: status @ (401 | 403), .. } => {
                 self.queue.put_back(hand.take());
                 self.hold_for(Hold::Ordered, KEY_REFUSED_MS);
                 self.shared.diagnostics.say("key", || {
-                    format!(
-                        "the backend refuses the API key ({status}), one try a minute; {}",
-                        self.waiting()
-                    )
+                    format!("the backend refuses the API key ({status}), one try a minute; {}", self.waiting())
                 });
                 false
             }
@@ -247,38 +221,29 @@ impl<'a> Worker<'a> {
                 self.full_size_at = monotonic_ms() + SMALLER_MS;
                 self.halve(hand, 413)
             }
-            Answer::Http {
-                status: status @ (400..=499),
-                ..
-            } if !matches!(status, 408 | 425 | 429) => {
+            Answer::Http { status: status @ (400..=499), .. } if !matches!(status, 408 | 425 | 429) => {
                 if self.halving.left == 0 {
                     return self.refuse(hand, status);
                 }
                 self.halving.left -= u32::from(hand.batch().len() > 1);
                 self.halve(hand, status)
             }
-            Answer::Http {
-                status,
-                retry_after_ms,
-                ..
-            } => {
+            Answer::Http { status, retry_after_ms, .. } => {
                 self.queue.put_back(hand.take());
                 self.hold(retry_after_ms);
                 let why = match status {
                     300..=399 => "redirects, which is not followed",
                     _ => "does not take events now",
                 };
-                self.shared.diagnostics.say("events", || {
-                    format!("the backend {why} ({status}); {}", self.waiting())
-                });
+                self.shared.diagnostics.say("events", || format!("the backend {why} ({status}); {}", self.waiting()));
                 false
             }
             Answer::None(fault) => {
                 self.queue.put_back(hand.take());
                 self.hold(None);
-                self.shared.diagnostics.say("events", || {
-                    format!("the backend is not reached: {fault}; {}", self.waiting())
-                });
+                self.shared
+                    .diagnostics
+                    .say("events", || format!("the backend is not reached: {fault}; {}", self.waiting()));
                 false
             }
         }
@@ -297,9 +262,9 @@ impl<'a> Worker<'a> {
     fn refuse(&mut self, hand: InHand<'_>, status: u16) -> bool {
         let count = hand.batch().len();
         self.queue.refused(hand.take());
-        self.shared.diagnostics.say("refused", || {
-            format!("the backend refused an event ({status}); {count} dropped and counted")
-        });
+        self.shared
+            .diagnostics
+            .say("refused", || format!("the backend refused an event ({status}); {count} dropped and counted"));
         if self.halving.accepted || self.queue.has_tried() {
             return true;
         }
@@ -311,10 +276,7 @@ impl<'a> Worker<'a> {
     /// How it stands, for the operator.
     fn waiting(&self) -> String {
         let counts = self.queue.counts();
-        format!(
-            "{} events wait, {} dropped so far",
-            counts.waiting, counts.dropped
-        )
+        format!("{} events wait, {} dropped so far", counts.waiting, counts.dropped)
     }
 
     /// Nothing is tried before the time the backend named, or before a jittered delay. "At once" is no time to come

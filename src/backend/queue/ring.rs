@@ -111,10 +111,7 @@ impl Ring {
             self.events.reserve_exact(MAX_EVENTS + BATCH_EVENTS);
         }
         self.bytes += size;
-        self.events.push_back(Entry {
-            number: self.books.pushed,
-            json,
-        });
+        self.events.push_back(Entry { number: self.books.pushed, json });
         Evicted(evicted)
     }
 
@@ -156,15 +153,8 @@ impl Ring {
         };
         let entries: Vec<Entry> = self.events.drain(..count).collect();
         self.bytes -= entries.iter().map(Entry::size).sum::<usize>();
-        self.in_flight = Some(InFlight {
-            first: oldest,
-            count,
-        });
-        Some(Batch {
-            tried: part.is_some(),
-            key: part.map_or_else(uuid, |part| part.key),
-            entries,
-        })
+        self.in_flight = Some(InFlight { first: oldest, count });
+        Some(Batch { tried: part.is_some(), key: part.map_or_else(uuid, |part| part.key), entries })
     }
 
     /// Writes down where the batch in flight ended. Nothing, if it was given up meanwhile: then it is counted already.
@@ -190,17 +180,8 @@ impl Ring {
         let parts = if halved {
             [count / 2, count - count / 2].map(|count| Part { key: uuid(), count })
         } else {
-            let nothing = Part {
-                key: [0; 36],
-                count: 0,
-            };
-            [
-                Part {
-                    key: batch.key,
-                    count,
-                },
-                nothing,
-            ]
+            let nothing = Part { key: [0; 36], count: 0 };
+            [Part { key: batch.key, count }, nothing]
         };
         for entry in batch.entries.into_iter().rev() {
             self.bytes += entry.size();

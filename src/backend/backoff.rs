@@ -71,6 +71,26 @@ mod tests {
         }
     }
 
+    /// 200 processes whose first delivery is within 2 s and fails, and so does every later one: their first 6 s.
+    #[test]
+    fn p27_no_tenth_of_a_second_gets_four_times_the_mean() {
+        for _ in 0..20 {
+            let mut times = Vec::new();
+            for _ in 0..200 {
+                let mut backoff = Backoff::default();
+                let mut at = between_0_and(2_000);
+                while at < 6_000 {
+                    times.push(at);
+                    at += backoff.next_delay_ms();
+                }
+            }
+            let mean = times.len() as f64 / 60.0;
+            let within = |from: u64| times.iter().filter(|at| (from..from + 100).contains(*at)).count();
+            let densest = times.iter().map(|from| within(*from)).max().unwrap();
+            assert!((densest as f64) < 4.0 * mean, "{densest} against {mean:.1}");
+        }
+    }
+
     #[test]
     fn a_thousand_failures_do_not_overflow_and_success_starts_over() {
         let mut backoff = Backoff::default();

@@ -118,6 +118,12 @@ impl Backend {
         }
     }
 
+    /// Hands in an event the host wrote itself; see `Event::from_json` for what is taken.
+    pub fn enqueue_event(&self, json: &[u8]) -> Result<(), EventRefused> {
+        self.push(Event::from_json(json, clock::unix_ms())?);
+        Ok(())
+    }
+
     /// The origin the merchant registered with the backend, if known by now. Never blocks; the first call has it looked
     /// up in the background, with retries.
     #[inline]
@@ -135,8 +141,7 @@ impl Backend {
     pub fn flush(&self, limit: Duration) -> Result<(), Unfinished> {
         let (last, need) = self.shared.queue.hurry();
         self.meet(need);
-        let deadline = deadline(limit);
-        if !worker::is_this_thread() && self.shared.queue.wait_until_gone(last, deadline) {
+        if !worker::is_this_thread() && self.wait_until_gone(last, limit) {
             return Ok(());
         }
         Err(Unfinished { queued: self.counters().queued })
@@ -149,7 +154,7 @@ impl Backend {
         let need = self.shared.queue.begin_closing();
         self.meet(need);
         let limit = if worker::is_this_thread() { Duration::ZERO } else { limit };
-        self.shared.queue.wait_until_gone(u64::MAX, deadline(limit));
+        self.wait_until_gone(u64::MAX, limit);
         let events = self.shared.queue.close();
         if let Some(transport) = &self.shared.transport {
             transport.cancel();
@@ -200,6 +205,22 @@ impl Backend {
     #[doc(hidden)]
     pub fn provoke_worker_panic(&self) {
         self.shared.provoke_panic.store(true, Ordering::Release);
+    }
+
+    /// In steps: a worker the system refused is asked for again.
+    fn wait_until_gone(&self, last: u64, limit: Duration) -> bool {
+        let now = Instant::now();
+        let deadline = now.checked_add(limit).unwrap_or(now + LONGEST);
+        loop {
+            let step = deadline.min(Instant::now() + Duration::from_millis(THREAD_AGAIN_MS));
+            if self.shared.queue.wait_until_gone(last, step) {
+                return true;
+            }
+            if step == deadline {
+                return false;
+            }
+            self.meet(self.shared.queue.worker_missing());
+        }
     }
 
     #[cold]
@@ -261,11 +282,6 @@ impl Shared {
     }
 }
 
-fn deadline(limit: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(limit).unwrap_or(now + LONGEST)
-}
-
 fn no_backend() -> Answer {
     Answer::None("no backend".into())
 }
@@ -273,3 +289,6 @@ fn no_backend() -> Answer {
 /// The system gave no thread: ask again after this time.
 const THREAD_AGAIN_MS: u64 = 1_000;
 const LONGEST: Duration = Duration::from_secs(86_400 * 365);
+
+#[cfg(test)]
+mod tests;

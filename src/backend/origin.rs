@@ -2,10 +2,71 @@
 //!
 //! It ends up in links that strangers follow, so only one thing is taken: an https origin, spelled as one.
 
-use super::transport::Answer;
+use super::Shared;
+use super::backoff::{Backoff, between_0_and};
+use super::transport::{Answer, Transport};
+use super::worker::{KEY_REFUSED_MS, SPREAD_MS};
+use crate::sys::clock::monotonic_ms;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The worker's side: when GET /project is asked next. Nothing before the first request has asked for the origin.
+#[derive(Default)]
+pub(super) struct LookUp {
+    wanted: bool,
+    at_ms: u64,
+    backoff: Backoff,
+}
+
+impl LookUp {
+    pub fn due_at(&self) -> Option<u64> {
+        self.wanted.then_some(self.at_ms)
+    }
+
+    pub fn stop(&mut self) {
+        self.wanted = false;
+    }
+
+    /// Asks if it is time. Blocks for the limit of the call. An origin that is known stays until the backend says
+    /// otherwise.
+    pub fn step(&mut self, asked: bool, shared: &Shared, transport: &Transport) {
+        self.wanted |= asked;
+        if !self.wanted || monotonic_ms() < self.at_ms {
+            return;
+        }
+        let answer = project(&transport.project());
+        match &answer {
+            Project::Registered(origin) => shared.origin.set(Some(origin.clone())),
+            Project::NotRegistered | Project::NotAnOrigin => shared.origin.set(None),
+            Project::Refused(_) | Project::Unknown { .. } => {}
+        }
+        match &answer {
+            Project::NotAnOrigin => shared
+                .diagnostics
+                .say("project", || "the registered publicOrigin is not an https origin and is not used".into()),
+            Project::Refused(status) => shared
+                .diagnostics
+                .say("project", || format!("the backend does not tell the registered origin ({status})")),
+            _ => false,
+        };
+        self.at_ms = monotonic_ms() + self.wait_after(&answer);
+    }
+
+    fn wait_after(&mut self, answer: &Project) -> u64 {
+        if let Project::Unknown { retry_after_ms } = answer {
+            let delay = self.backoff.next_delay_ms();
+            let ordered = retry_after_ms.filter(|ordered| *ordered >= SPREAD_MS);
+            return ordered.map_or(delay, |ordered| ordered + between_0_and(SPREAD_MS));
+        }
+        self.backoff.reset();
+        match answer {
+            Project::Registered(_) => REFRESH_MS,
+            Project::Refused(401 | 403) => KEY_REFUSED_MS,
+            _ => ASK_AGAIN_MS,
+        }
+    }
+}
 
 /// The answer of GET /project.
 #[derive(Debug, PartialEq, Eq)]
@@ -112,6 +173,8 @@ impl RegisteredOrigin {
 }
 
 const MAX_ORIGIN: usize = 256;
+const REFRESH_MS: u64 = 6 * 3_600_000;
+const ASK_AGAIN_MS: u64 = 600_000;
 
 #[cfg(test)]
 mod tests;

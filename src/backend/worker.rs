@@ -14,7 +14,7 @@
 
 use super::Shared;
 use super::backoff::{Backoff, between_0_and};
-use super::origin::{Project, project};
+use super::origin::LookUp;
 use super::queue::{BATCH_BYTES, BATCH_EVENTS, Batch, Queue, Woken};
 use super::transport::{Answer, Transport};
 use crate::sys::clock::monotonic_ms;
@@ -23,7 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The body of the thread. A panic is contained and counted; after the third the queue is closed for good.
 pub(super) fn run(shared: &Shared, transport: &Transport) {
-    IS_WORKER.set(true);
+    mark_this_thread();
     let mut worker = Worker::new(shared, transport);
     loop {
         let ended = catch_unwind(AssertUnwindSafe(|| worker.work()));
@@ -36,9 +36,13 @@ pub(super) fn run(shared: &Shared, transport: &Transport) {
             break;
         }
         shared.diagnostics.say("worker", || "telemetry failed inside and was restarted".into());
-        worker.hold(Hold::Backoff, None);
+        worker.hold(None);
     }
     shared.queue.worker_absent(None);
+}
+
+pub(super) fn mark_this_thread() {
+    IS_WORKER.set(true);
 }
 
 /// Whether this thread is a worker: it must not wait for itself.
@@ -61,8 +65,10 @@ struct Worker<'a> {
     hurried_at: Option<u64>,
     backoff: Backoff,
     max_bytes: usize,
+    /// When a batch of full size is tried again after a 413.
+    full_size_at: u64,
     halving: Halving,
-    project: ProjectLookUp,
+    look_up: LookUp,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,13 +87,6 @@ struct Halving {
     hopeless: bool,
 }
 
-#[derive(Default)]
-struct ProjectLookUp {
-    wanted: bool,
-    at: u64,
-    backoff: Backoff,
-}
-
 impl<'a> Worker<'a> {
     fn new(shared: &'a Shared, transport: &'a Transport) -> Worker<'a> {
         Worker {
@@ -101,8 +100,9 @@ impl<'a> Worker<'a> {
             hurried_at: None,
             backoff: Backoff::default(),
             max_bytes: BATCH_BYTES,
+            full_size_at: 0,
             halving: Halving { left: 0, accepted: true, hopeless: false },
-            project: ProjectLookUp::default(),
+            look_up: LookUp::default(),
         }
     }
 
@@ -114,7 +114,11 @@ impl<'a> Worker<'a> {
                 return;
             }
             self.shared.provoked_panic();
-            self.look_up_project(&woken);
+            if woken.closing {
+                self.look_up.stop();
+            } else {
+                self.look_up.step(woken.look_up, self.shared, self.transport);
+            }
             let now = monotonic_ms();
             if woken.hurry {
                 self.end_hold_early(now, woken.closing);
@@ -135,8 +139,7 @@ impl<'a> Worker<'a> {
         let now = monotonic_ms();
         let asleep = self.idle_ticks >= IDLE_TICKS;
         let tick = (!asleep).then(|| self.tick_at.max(self.hold_until));
-        let project = self.project.wanted.then_some(self.project.at);
-        let until = [tick, project].into_iter().flatten().min();
+        let until = [tick, self.look_up.due_at()].into_iter().flatten().min();
         let wake_at = if now < self.hold_until {
             usize::MAX
         } else if asleep {
@@ -170,6 +173,9 @@ impl<'a> Worker<'a> {
     }
 
     fn deliver(&mut self) {
+        if monotonic_ms() >= self.full_size_at {
+            self.max_bytes = BATCH_BYTES;
+        }
         let last = self.queue.last_pushed();
         while let Some(batch) = self.queue.take(self.max_bytes, last) {
             let hand = InHand { queue: self.queue, batch: Some(batch) };
@@ -206,12 +212,13 @@ impl<'a> Worker<'a> {
                 self.queue.put_back(hand.take());
                 self.hold_for(Hold::Ordered, KEY_REFUSED_MS);
                 self.shared.diagnostics.say("key", || {
-                    format!("the backend refuses the API key ({status}); events wait, one try a minute")
+                    format!("the backend refuses the API key ({status}), one try a minute; {}", self.waiting())
                 });
                 false
             }
             Answer::Http { status: 413, .. } => {
                 self.max_bytes = (body.len() / 2).max(1);
+                self.full_size_at = monotonic_ms() + SMALLER_MS;
                 self.halve(hand, 413)
             }
             Answer::Http { status: status @ (400..=499), .. } if !matches!(status, 408 | 425 | 429) => {
@@ -223,19 +230,20 @@ impl<'a> Worker<'a> {
             }
             Answer::Http { status, retry_after_ms, .. } => {
                 self.queue.put_back(hand.take());
-                self.hold(Hold::Backoff, retry_after_ms);
-                self.shared.diagnostics.say("events", || match status {
-                    300..=399 => format!(
-                        "the backend answers events with a redirect ({status}), which is not followed; events wait"
-                    ),
-                    _ => format!("the backend does not take events now ({status}); events wait"),
-                });
+                self.hold(retry_after_ms);
+                let why = match status {
+                    300..=399 => "redirects, which is not followed",
+                    _ => "does not take events now",
+                };
+                self.shared.diagnostics.say("events", || format!("the backend {why} ({status}); {}", self.waiting()));
                 false
             }
             Answer::None(fault) => {
                 self.queue.put_back(hand.take());
-                self.hold(Hold::Backoff, None);
-                self.shared.diagnostics.say("events", || format!("the backend is not reached: {fault}; events wait"));
+                self.hold(None);
+                self.shared
+                    .diagnostics
+                    .say("events", || format!("the backend is not reached: {fault}; {}", self.waiting()));
                 false
             }
         }
@@ -261,15 +269,23 @@ impl<'a> Worker<'a> {
             return true;
         }
         self.halving.hopeless = true;
-        self.hold(Hold::Backoff, None);
+        self.hold(None);
         false
     }
 
-    fn hold(&mut self, hold: Hold, ordered_ms: Option<u64>) {
+    /// How it stands, for the operator.
+    fn waiting(&self) -> String {
+        let counts = self.queue.counts();
+        format!("{} events wait, {} dropped so far", counts.waiting, counts.dropped)
+    }
+
+    /// Nothing is tried before the time the backend named, or before a jittered delay. "At once" is no time to come
+    /// back, so that counts as none named.
+    fn hold(&mut self, ordered_ms: Option<u64>) {
         let delay = self.backoff.next_delay_ms();
-        match ordered_ms {
+        match ordered_ms.filter(|ordered| *ordered >= SPREAD_MS) {
             Some(ordered) => self.hold_for(Hold::Ordered, ordered + between_0_and(SPREAD_MS)),
-            None => self.hold_for(hold, delay),
+            None => self.hold_for(Hold::Backoff, delay),
         }
     }
 
@@ -277,51 +293,6 @@ impl<'a> Worker<'a> {
         self.hold = hold;
         self.hold_until = monotonic_ms().saturating_add(delay_ms);
         self.tick_at = self.hold_until;
-    }
-
-    fn look_up_project(&mut self, woken: &Woken) {
-        if woken.look_up && !self.project.wanted {
-            self.project.wanted = true;
-            self.project.at = 0;
-        }
-        if woken.closing {
-            self.project.wanted = false;
-        }
-        if !self.project.wanted || monotonic_ms() < self.project.at {
-            return;
-        }
-        let look_up = &mut self.project;
-        let wait = match project(&self.transport.project()) {
-            Project::Registered(origin) => {
-                self.shared.origin.set(Some(origin));
-                look_up.backoff.reset();
-                REFRESH_MS
-            }
-            Project::NotRegistered => {
-                self.shared.origin.set(None);
-                look_up.backoff.reset();
-                ASK_AGAIN_MS
-            }
-            Project::NotAnOrigin => {
-                self.shared.origin.set(None);
-                self.shared
-                    .diagnostics
-                    .say("project", || "the registered publicOrigin is not an https origin and is not used".into());
-                look_up.backoff.reset();
-                ASK_AGAIN_MS
-            }
-            Project::Refused(status) => {
-                self.shared
-                    .diagnostics
-                    .say("project", || format!("the backend does not tell the registered origin ({status})"));
-                if matches!(status, 401 | 403) { KEY_REFUSED_MS } else { ASK_AGAIN_MS }
-            }
-            Project::Unknown { retry_after_ms } => {
-                let delay = look_up.backoff.next_delay_ms();
-                retry_after_ms.map_or(delay, |ordered| ordered + between_0_and(SPREAD_MS))
-            }
-        };
-        look_up.at = monotonic_ms() + wait;
     }
 }
 
@@ -359,12 +330,11 @@ const MAX_PANICS: u64 = 3;
 /// Empty ticks after which the thread sleeps until the next event: about a minute.
 const IDLE_TICKS: u32 = 30;
 const HURRY_MS: u64 = 1_000;
-const KEY_REFUSED_MS: u64 = 60_000;
+const SMALLER_MS: u64 = 3_600_000;
+pub(super) const KEY_REFUSED_MS: u64 = 60_000;
 /// Halvings for one batch: two refused events among a hundred are found within fourteen.
 const MANY_HALVINGS: u32 = 32;
 /// And after a batch of which nothing was accepted: one refused event is still found.
 const FEW_HALVINGS: u32 = 8;
 /// Processes told the same Retry-After come back spread over this time.
-const SPREAD_MS: u64 = 1_000;
-const REFRESH_MS: u64 = 6 * 3_600_000;
-const ASK_AGAIN_MS: u64 = 600_000;
+pub(super) const SPREAD_MS: u64 = 1_000;

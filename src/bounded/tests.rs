@@ -10,8 +10,8 @@ fn keys(count: u32) -> Vec<Key> {
 fn the_least_recently_used_entry_goes_and_only_when_full() {
     let key = keys(4);
     let mut map = Bounded::new(3);
-    for n in 0..3 {
-        assert_eq!(map.insert(key[n], n), None, "not full yet");
+    for (n, key) in key.iter().take(3).enumerate() {
+        assert_eq!(map.insert(*key, n), None, "not full yet");
     }
     assert_eq!(map.get(key[0]), Some(&mut 0), "0 is used again");
     assert_eq!(map.insert(key[3], 3), Some(1), "so 1 goes");

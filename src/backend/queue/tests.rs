@@ -52,7 +52,7 @@ fn e13_large_events_are_bounded_by_bytes() {
     let queue = Queue::new();
     for number in 0..1_000 {
         let _ = queue.push(sized_event(number, 60_000));
-        assert!(queue.lock().bytes <= MAX_BYTES);
+        assert!(queue.lock().bytes() <= MAX_BYTES);
     }
     let counts = queue.counts();
     assert!((135..=140).contains(&counts.waiting), "{counts:?}");

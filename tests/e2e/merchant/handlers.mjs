@@ -184,6 +184,10 @@ function addFailures(app, seen) {
     res.json({ first: true });
     res.json({ second: "longer than the first" });
   });
+  app.get("/paid/rejects-late", async (req, res) => {
+    res.json({ first: true });
+    throw new Error("rejected after the answer");
+  });
   app.get("/paid/destroys", (req, res) => res.destroy());
   app.get("/paid/late", (req, res) => {
     seen.lateClosed = false;

@@ -2,43 +2,41 @@
 // Each has a facilitator of its own, so that one payment can be made to both and what they were sent can be compared.
 
 import { after, test } from "node:test";
-import { createBuyer } from "../buyer.mjs";
 import { startFacilitator } from "../facilitator.mjs";
-import { startMerchant } from "../merchant.mjs";
-import { paidRoutes } from "../merchant/routes.mjs";
 import { API_KEY, loadForge, PUBLIC_URL, withoutForge } from "./forge.mjs";
 import { open as openConnection, request } from "./raw-http.mjs";
 
 /**
- * @param {object} setup `forge`: options for createForge · `beside(ours)`: how our middleware stands among others,
+ * Makes the `openStage` of one protocol version out of its merchant, its buyer and its route table.
+ *
+ * `openStage(setup)`: `forge`: options for createForge · `beside(ours)`: how our middleware stands among others,
  *   `{ outer, between, inner }`; it is called with a list that holds our middleware, or nothing for the bare merchant ·
  *   `routes(own)`: another route table.
  */
-export async function openStage({ forge = {}, beside = (ours) => ({ outer: [...ours] }), routes = (own) => own } = {}) {
-  const buyer = createBuyer();
-  const open = (name, ours) => openSide(name, buyer, { ...beside(ours), routes: routes(paidRoutes()) });
-  const bare = await open("without forge-x402", []);
-  let ours = null;
-  if (!withoutForge) {
-    const instance = loadForge().createForge({ apiKey: API_KEY, publicUrl: PUBLIC_URL, ...forge });
-    ours = await open("with forge-x402", [instance.middleware()]);
-    ours.forge = instance;
-  }
-  after(async () => {
-    await bare.close();
-    await ours?.close();
-    await ours?.forge.shutdown?.();
-  });
-  return { bare, ours, buyer };
+export function stageFor({ startMerchant, createBuyer, paidRoutes }) {
+  return async function openStage({ forge = {}, beside = (ours) => ({ outer: [...ours] }), routes = (own) => own } = {}) {
+    const buyer = createBuyer();
+    const open = async (ours) => {
+      const facilitator = await startFacilitator();
+      const merchant = await startMerchant({ facilitatorUrl: facilitator.url, ...beside(ours), routes: routes(paidRoutes()) });
+      return side({ facilitator, merchant, buyer });
+    };
+    const bare = await open([]);
+    after(() => bare.close());
+    if (withoutForge) return { bare, buyer, ours: null };
+
+    const engine = loadForge().createForge({ apiKey: API_KEY, publicUrl: PUBLIC_URL, ...forge });
+    const ours = await open([engine.middleware()]);
+    after(() => ours.close());
+    return { bare, ours, buyer, engine };
+  };
 }
 
-async function openSide(name, buyer, middleware) {
-  const facilitator = await startFacilitator();
-  const merchant = await startMerchant({ facilitatorUrl: facilitator.url, ...middleware });
+function side({ facilitator, merchant, buyer }) {
   return {
-    name,
     facilitator,
     merchant,
+    /** What the merchant's handlers observed. */
     seen: merchant.seen,
     request: (options) => request(merchant.port, options),
     open: () => openConnection(merchant.port),

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { BODIES } from "../merchant/bodies.mjs";
 import { expectFields, expectHeaderOnly, expectId, expectRated } from "../lib/expect.mjs";
-import { compare, onePayment, openStage } from "../lib/stage.mjs";
+import { compare, onePayment } from "../lib/stage.mjs";
+import { openStage } from "../lib/x402-v2.mjs";
 
 const stage = await openStage();
 

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { validateDiscoveryExtension, validateDiscoveryExtensionSpec } from "@x402/extensions/bazaar";
 import { BROWSER } from "../lib/browser.mjs";
 import { expectDecorated, expectUntouched } from "../lib/expect.mjs";
-import { compare, openStage } from "../lib/stage.mjs";
+import { compare } from "../lib/stage.mjs";
+import { openStage } from "../lib/x402-v2.mjs";
 import { decodeJson, decodeText } from "../lib/x402-headers.mjs";
 import { PAYWALL } from "../merchant/routes.mjs";
 

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { expectFields, expectId } from "../lib/expect.mjs";
-import { compare, openStage, paid } from "../lib/stage.mjs";
+import { compare, paid } from "../lib/stage.mjs";
+import { openStage } from "../lib/x402-v2.mjs";
 import { requestBytes } from "../lib/raw-http.mjs";
 
 const stage = await openStage();

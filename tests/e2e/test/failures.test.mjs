@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { expectDecorated, expectUntouched } from "../lib/expect.mjs";
-import { compare, onePayment, openStage, paid } from "../lib/stage.mjs";
+import { compare, onePayment, paid } from "../lib/stage.mjs";
+import { openStage } from "../lib/x402-v2.mjs";
 import { decodeJson, encodeJson } from "../lib/x402-headers.mjs";
 
 const stage = await openStage();

@@ -5,7 +5,8 @@ import { gunzipSync } from "node:zlib";
 import compression from "compression";
 import cors from "cors";
 import { expectDecorated, expectFields, expectHeaderOnly, expectId, expectReceipt, expectUntouched } from "../lib/expect.mjs";
-import { compare, onePayment, openStage } from "../lib/stage.mjs";
+import { compare, onePayment } from "../lib/stage.mjs";
+import { openStage } from "../lib/x402-v2.mjs";
 
 const outside = (middleware) => openStage({ beside: (ours) => ({ outer: [middleware, ...ours] }) });
 const inside = (middleware) => openStage({ beside: (ours) => ({ outer: [...ours], between: [middleware] }) });

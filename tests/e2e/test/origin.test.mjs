@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expectDecorated, expectFields, expectId, expectReceipt } from "../lib/expect.mjs";
 import { withoutForge } from "../lib/forge.mjs";
-import { compare, onePayment, openStage, paid } from "../lib/stage.mjs";
+import { compare, onePayment, paid } from "../lib/stage.mjs";
+import { openStage } from "../lib/x402-v2.mjs";
 import { sentence } from "../lib/wording.mjs";
 import { decodeJson, encodeJson } from "../lib/x402-headers.mjs";
 

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { extractDiscoveryInfo } from "@x402/extensions/bazaar";
-import { expectFields, expectHeaderOnly, expectId, expectRated, expectReceipt } from "../lib/expect.mjs";
+import { expectFields, expectId, expectRated, expectReceipt } from "../lib/expect.mjs";
 import { withoutForge } from "../lib/forge.mjs";
-import { compare, onePayment, openStage, paid } from "../lib/stage.mjs";
+import { compare, onePayment, paid } from "../lib/stage.mjs";
+import { openStage } from "../lib/x402-v2.mjs";
 import { decodeJson, encodeJson } from "../lib/x402-headers.mjs";
 
 const stage = await openStage();
@@ -91,12 +92,27 @@ compare("P02 a facilitator that refuses descriptions over 500 characters: what w
   run: async (side) => {
     side.facilitator.maxDescription = 500;
     const answers = [];
-    for (const path of ["/weather", "/long-description/450"]) answers.push((await side.buy({ path })).answer.status);
+    for (const path of ["/weather", "/long-description/450"]) {
+      const { answer, payment } = await side.buy({ path });
+      answers.push([answer.status, decodeJson(payment["PAYMENT-SIGNATURE"]).resource.description.length]);
+    }
     side.facilitator.maxDescription = Infinity;
     return answers;
   },
-  bare: (statuses) => assert.deepEqual(statuses, [200, 200]),
-  ours: (statuses) => assert.deepEqual(statuses, [200, 200]),
+  bare: (answers) => assert.deepEqual(answers, [[200, 26], [200, 450]]),
+  ours: ([[weather, length], long]) => {
+    assert.deepEqual([weather, long], [200, [200, 450]]);
+    assert.ok(length > 26 && length <= 500, `the sentence is there and fits: ${length}`);
+  },
+});
+
+compare("P02 the limit is real: one character more and nobody can pay", await openStage({ routes: (own) => ({ "GET /weather": { ...own["GET /weather"], description: "L".repeat(501) } }) }), {
+  run: async (side) => {
+    side.facilitator.maxDescription = 500;
+    return (await side.buy(GET)).answer;
+  },
+  bare: (answer) => assert.match(decodeJson(answer.header("payment-required")).error, /^Facilitator verify failed \(400\)/),
+  ours: (answer) => assert.equal(decodeJson(answer.header("payment-required")).resource.description.length, 501),
 });
 
 test("the facilitator really checks: a signature over another amount is refused by both merchants", { skip }, async () => {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { expectFields, expectHeaderOnly, expectId, expectReceipt, expectUntouched } from "../lib/expect.mjs";
-import { compare, onePayment, openStage } from "../lib/stage.mjs";
+import { compare, onePayment } from "../lib/stage.mjs";
+import { openStage } from "../lib/x402-v2.mjs";
 
 const stage = await openStage();
 

@@ -5,7 +5,8 @@ import { ExactEvmScheme } from "@x402/evm";
 import { wrapFetchWithPayment } from "@x402/fetch";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
-export function createBuyer() {
+/** `fetch` is what requests go through; another one may look on. */
+export function createBuyer({ fetch: through = fetch } = {}) {
   const account = privateKeyToAccount(generatePrivateKey());
   const client = new x402Client();
   client.register("eip155:84532", new ExactEvmScheme(account));
@@ -13,7 +14,7 @@ export function createBuyer() {
   return {
     address: account.address,
     /** `fetch` that pays when it meets a 402. */
-    fetch: wrapFetchWithPayment(fetch, client),
+    fetch: wrapFetchWithPayment(through, client),
     /** What the client understands of a 402: the parsed PAYMENT-REQUIRED. */
     read: (answer) => http.getPaymentRequiredResponse((name) => answer.header(name), undefined),
     /** Pays for a 402 and returns the request headers that carry the payment. */

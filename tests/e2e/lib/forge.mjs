@@ -7,13 +7,13 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 
-const folder = process.env.FORGE_X402_PACKAGE ?? fileURLToPath(new URL("../../../bindings/node/", import.meta.url));
+export const bindingFolder = process.env.FORGE_X402_PACKAGE ?? fileURLToPath(new URL("../../../bindings/node/", import.meta.url));
 
 export const withoutForge = process.env.E2E_WITHOUT_FORGE === "1";
 
 export function loadForge() {
   // Resolved by its own name, as a program that has installed it does.
-  return createRequire(join(folder, "package.json"))("forge-x402");
+  return createRequire(join(bindingFolder, "package.json"))("forge-x402");
 }
 
 export const API_KEY = "ffk_test_not_a_real_key_0123456789";

@@ -34,6 +34,7 @@ function addBodies(app) {
     res.setHeader("Content-Length", bytes.length);
     res.end(bytes);
   });
+  app.get("/challenge-of/:size", (req, res) => res.json({ size: req.params.size }));
   app.get("/paid/sized/:bytes", (req, res) => {
     const bytes = Number(req.params.bytes);
     res.json({ filler: "x".repeat(bytes - '{"filler":""}'.length) });

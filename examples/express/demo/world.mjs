@@ -1,0 +1,42 @@
+// The demo's cast on loopback: the merchant with forge-x402, the same merchant without it, and a facilitator for each.
+
+import { createServer } from "node:http";
+import { createForge } from "forge-x402";
+import { closeServer, startFacilitator } from "../../../tests/e2e/facilitator.mjs";
+import { createMerchant } from "../merchant.mjs";
+
+export const API_KEY = "demo-key-of-a-merchant-that-does-not-exist";
+const PAY_TO = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";
+
+export async function openWorld() {
+  const facilitator = await startFacilitator();
+  const server = await listen();
+  const url = addressOf(server);
+  const forge = createForge({ apiKey: API_KEY, publicUrl: url });
+  server.on("request", createMerchant({ facilitatorUrl: facilitator.url, publicUrl: url, payTo: PAY_TO, forge }));
+
+  // The same service without us; it believes it is the other one, so that only our additions differ.
+  const plainFacilitator = await startFacilitator();
+  const plainServer = await listen();
+  plainServer.on("request", createMerchant({ facilitatorUrl: plainFacilitator.url, publicUrl: url, payTo: PAY_TO }));
+
+  return {
+    ours: { url, facilitator },
+    plain: { url: addressOf(plainServer), facilitator: plainFacilitator },
+    payTo: PAY_TO,
+    async close() {
+      await Promise.all([closeServer(server), closeServer(plainServer), facilitator.close(), plainFacilitator.close()]);
+      await forge.shutdown?.();
+    },
+  };
+}
+
+async function listen() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
+function addressOf(server) {
+  return `http://127.0.0.1:${server.address().port}`;
+}

@@ -3,21 +3,26 @@
 //! Opening starts nothing: no thread, no socket. What changes at run time hangs on one per-process state, which a
 //! forked child gets anew.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::bounded::{Bounded, Key, Keyer};
+use crate::agent_context;
+use crate::backend::{BackendOptions, Settings};
 use crate::dialect::{self, Challenge, x402_v2};
-use crate::feedback::body::{self, Standing};
-use crate::feedback::challenge::{Additions, decorate_v1, decorate_v2};
+use crate::feedback::body::{self, Layout, Standing};
+use crate::feedback::challenge::{Additions, Extra, decorate_v1, decorate_v2};
 use crate::feedback::id::{self, Keys};
+use crate::feedback::route_texts::context_ask;
+use crate::feedback::routes::Paths;
+use crate::feedback::wording::Sentence;
 use crate::feedback::{FeedbackId, Link, Verification, receipt};
 use crate::guard;
 use crate::http::{envelope, origin};
-use crate::options::{self, Options};
+use crate::openapi::{self, Enriched, Plan};
+use crate::options::{self, ContextMode, Options};
+use crate::state::{State, Stats};
 use crate::sys::clock::Now;
 use crate::sys::fork::PerProcess;
-use crate::sys::random;
 use crate::verdict::Skip;
 
 /// A merchant's engine. Cheap to clone; any threads at once; exchanges keep it alive.
@@ -50,47 +55,19 @@ pub enum ChallengeForm {
     Body,
 }
 
-/// What has happened in this process so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Which process of a line of forks this is; counting starts anew in each.
-    pub generation: u64,
-    /// Ids made.
-    pub minted: u64,
-    /// Challenges that gained the ask.
-    pub described: u64,
-    /// Things left alone, in all.
-    pub skipped: u64,
-    /// Things left alone, by reason; reasons that did not occur are left out.
-    pub skips: Vec<(&'static str, u64)>,
-    /// Panics contained.
-    pub internal_errors: u64,
-}
-
 pub(crate) struct Shared {
-    pub options: Options,
+    pub options: Arc<Options>,
     /// False after a non-strict open with bad options: all traffic passes.
     pub enabled: bool,
     faults: Vec<String>,
     keys: Keys,
     public_link: Option<Arc<Link>>,
     pub path_link: Arc<Link>,
+    /// The rating routes; `None` where ratings are off.
+    pub rating_paths: Option<Paths>,
+    /// What the document given at open says.
+    given_document: Option<Arc<Enriched>>,
     state: PerProcess<State>,
-}
-
-/// Everything that changes.
-pub(crate) struct State {
-    keyer: Keyer,
-    minted: AtomicU64,
-    described: AtomicU64,
-    internal_errors: AtomicU64,
-    skips: [AtomicU64; Skip::ALL.len()],
-    /// The newest moment an id was made at: a clock that jumps back must not kill fresh ids.
-    newest_mint_ms: AtomicU64,
-    /// Routes that have shown a successful receipt.
-    settling_routes: Mutex<Bounded<()>>,
-    /// Origins this process has challenged with.
-    challenged_origins: Mutex<Bounded<()>>,
 }
 
 impl Engine {
@@ -119,7 +96,61 @@ impl Engine {
     }
 
     pub fn stats(&self) -> Stats {
-        self.shared.guarded(Stats::default, || self.shared.state.get().stats())
+        self.shared.guarded(Stats::default, || self.shared.state().stats())
+    }
+
+    /// Takes the lines for the merchant's log, as a JSON array of strings: faults of the options, an unreachable
+    /// backend, documents that were left alone. At most one line a minute of a topic; the oldest go.
+    pub fn diagnostics(&self) -> String {
+        let drain = || {
+            let lines = self.shared.state().backend.diagnostics().drain();
+            serde_json::to_string(&lines).unwrap_or_else(|_| "[]".into())
+        };
+        self.shared.guarded(|| "[]".to_owned(), drain)
+    }
+
+    /// Hands in an event of the host's own: one JSON object with a text `type`, at most 16 KiB.
+    ///
+    /// # Errors
+    /// Says what is wrong with it. A full queue is no error: the oldest event goes and is counted.
+    pub fn enqueue_event(&self, json: &[u8]) -> Result<(), crate::backend::EventRefused> {
+        let refused = || Err(crate::backend::EventRefused::NotJson);
+        self.shared.guarded(refused, || {
+            let event = crate::backend::Event::from_json(json, Now::read().unix_ms)?;
+            self.shared.state().backend.push(event);
+            Ok(())
+        })
+    }
+
+    /// Waits until the events handed in so far are sent or dropped. BLOCKS for `limit` at most.
+    ///
+    /// # Errors
+    /// The limit passed, or no worker can run; the events stay queued.
+    pub fn flush(&self, limit: Duration) -> Result<(), crate::backend::Unfinished> {
+        self.shared.guarded(|| Ok(()), || self.shared.state().backend.flush(limit))
+    }
+
+    /// Sends what there is, stops the worker. BLOCKS for `limit` at most. Traffic is transformed as before; later events
+    /// are dropped and counted. Twice is once.
+    ///
+    /// # Errors
+    /// The limit passed; so many events were dropped and counted.
+    pub fn shutdown(&self, limit: Duration) -> Result<(), crate::backend::Lost> {
+        self.shared.guarded(|| Ok(()), || self.shared.state().backend.shutdown(limit))
+    }
+
+    /// An OpenAPI document with what agents need to know about ratings; `None`: serve the original. JSON only.
+    pub fn enrich_openapi(&self, document: &[u8]) -> Option<Vec<u8>> {
+        if !self.shared.enabled {
+            return None;
+        }
+        self.shared.guarded(
+            || None,
+            || {
+                let plan = self.shared.plan(self.shared.fixed_or_path());
+                self.shared.state().documents.enrich(document, &plan).ok().map(|enriched| enriched.text.clone())
+            },
+        )
     }
 
     /// A fresh feedback id.
@@ -129,8 +160,8 @@ impl Engine {
 
     /// Whether `text` is an id of ours that is alive at `now`, or at the newest moment this process made one.
     pub fn verify_id(&self, text: &[u8], now: Now) -> Verification {
-        let newest = self.shared.state.get().newest_mint_ms.load(Ordering::Relaxed);
-        self.shared.keys.verify(text, now.unix_ms.max(newest), self.shared.options.ttl_ms)
+        let judging_ms = self.shared.state().judging_ms(now);
+        self.shared.keys.verify(text, judging_ms, self.shared.options.ttl_ms)
     }
 
     /// As [`Engine::verify_id`], at an exact moment in unix milliseconds.
@@ -144,9 +175,13 @@ impl Engine {
             ChallengeForm::Header => {
                 let text = envelope::decode(input).ok_or(Skip::NotBase64)?;
                 let found = Challenge::V2(x402_v2::challenge(&text)?);
-                shared.describe(&text, &found, None, |_| true).map(|made| envelope::encode(&made))
+                shared
+                    .describe(&text, &found, None, &shared.asked_extras(), |_| true)
+                    .map(|made| envelope::encode(&made))
             }
-            ChallengeForm::Body => shared.describe(input, &dialect::challenge(input)?, None, |_| true),
+            ChallengeForm::Body => {
+                shared.describe(input, &dialect::challenge(input)?, None, &shared.asked_extras(), |_| true)
+            }
         })
     }
 
@@ -190,16 +225,41 @@ impl Engine {
 
 impl Shared {
     fn new(options: Options, faults: Vec<String>) -> Shared {
+        let options = Arc::new(options);
+        let settings = Arc::new(Settings::new(BackendOptions {
+            backend_url: options.backend_url.clone(),
+            api_key: options.api_key.clone(),
+            telemetry: options.telemetry && faults.is_empty(),
+            flush_interval_ms: options.flush_interval_ms,
+            tls_ca_file: options.tls_ca_file.clone(),
+            proxy: options.proxy.clone(),
+            ..BackendOptions::default()
+        }));
         let link = |origin: &str| Arc::new(Link::new(origin, &options.base_path));
-        Shared {
+        let public_link = options.public_url.as_deref().map(link);
+        let path_link = link("");
+        let made_from = options.clone();
+        let mut shared = Shared {
             enabled: faults.is_empty(),
             keys: Keys::new(&options.api_key, options.previous_api_keys.iter().map(String::as_str)),
-            public_link: options.public_url.as_deref().map(link),
-            path_link: link(""),
-            state: PerProcess::new(State::new),
+            rating_paths: options.feedback.then(|| Paths::new(&options.base_path, options.discovery)),
+            given_document: None,
+            state: PerProcess::new(move || State::new(&made_from, settings.clone())),
+            public_link,
+            path_link,
             faults,
             options,
+        };
+        if !shared.faults.is_empty() {
+            shared.say("options", || format!("off, all traffic passes unchanged: {}", shared.faults.join("; ")));
         }
+        if let Some(document) = shared.options.openapi.as_ref().and_then(|openapi| openapi.document.clone()) {
+            match openapi::enrich(document.as_bytes(), &shared.plan(shared.fixed_or_path())) {
+                Ok(enriched) => shared.given_document = Some(Arc::new(enriched)),
+                Err(skip) => shared.say("openapi", || format!("openapi.document is not used: {}", skip.name())),
+            }
+        }
+        shared
     }
 
     pub fn state(&self) -> &State {
@@ -208,34 +268,77 @@ impl Shared {
 
     /// Runs `work` under the panic guard.
     pub fn guarded<T>(&self, fallback: impl FnOnce() -> T, work: impl FnOnce() -> T) -> T {
-        let count = || {
-            self.state.get().internal_errors.fetch_add(1, Ordering::Relaxed);
-        };
-        guard::run(count, fallback, work)
+        guard::run(|| self.state().count_internal_error(), fallback, work)
     }
 
     pub fn skip(&self, skip: Skip) {
-        self.state.get().skips[skip as usize].fetch_add(1, Ordering::Relaxed);
+        self.state().skip(skip);
+    }
+
+    /// A line for the merchant's log, at most one a minute of a topic.
+    pub fn say(&self, topic: &'static str, line: impl FnOnce() -> String) {
+        self.state().backend.diagnostics().say(topic, line);
+    }
+
+    /// Whether events go anywhere.
+    pub fn reports(&self) -> bool {
+        self.options.telemetry && self.options.backend_url.is_some()
     }
 
     pub fn mint(&self, now: Now) -> FeedbackId {
-        let state = self.state.get();
-        state.minted.fetch_add(1, Ordering::Relaxed);
-        state.newest_mint_ms.fetch_max(now.unix_ms, Ordering::Relaxed);
-        self.keys.mint(now.unix_ms, random::six_bytes())
+        self.state().count_minted(now);
+        self.keys.mint(now.unix_ms, crate::sys::random::six_bytes())
     }
 
     /// An id that this engine may have put into an answer before: ours and alive.
     pub fn is_own(&self, id: FeedbackId, now: Now) -> bool {
-        matches!(self.keys.verify(id.as_str().as_bytes(), now.unix_ms, self.options.ttl_ms), Verification::Valid { .. })
+        let judging_ms = self.state().judging_ms(now);
+        matches!(self.keys.verify(id.as_str().as_bytes(), judging_ms, self.options.ttl_ms), Verification::Valid { .. })
+    }
+
+    /// What the merchant's OpenAPI document says, as given at open or as served last.
+    pub fn document(&self) -> Option<Arc<Enriched>> {
+        self.given_document.clone().or_else(|| self.state().learned())
+    }
+
+    /// What an OpenAPI document is to gain; `link` is one that all readers may share.
+    pub fn plan(&self, link: Arc<Link>) -> Plan {
+        let options = &self.options;
+        let required = options.agent_context == ContextMode::Required;
+        let asks = required || options.agent_context == ContextMode::Ask;
+        Plan {
+            feedback: options.feedback.then(|| openapi::Feedback {
+                sentence: Sentence::Full.text(&link),
+                rate_url: link.rate().to_owned(),
+                base_path: options.base_path.clone(),
+                body_layout: match options.body_layout {
+                    Layout::Flat => openapi::BodyLayout::Flat,
+                    Layout::Nested => openapi::BodyLayout::Nested,
+                },
+                rate_hint: options.rate_hint,
+                inject_body: options.inject_body,
+            }),
+            context: asks.then(|| openapi::Context {
+                ask: context_ask(required, options.search_query),
+                required,
+                search_query: options.search_query,
+            }),
+            json_types: options.json_types.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            also_paid: Vec::new(),
+        }
     }
 
     /// The link whose origin does not depend on the request, if there is one.
     pub fn fixed_link(&self) -> Option<Arc<Link>> {
-        self.public_link.clone()
+        match &self.public_link {
+            Some(link) => Some(link.clone()),
+            None if self.options.backend_url.is_some() => self.state().registered_link(&self.options.base_path),
+            None => None,
+        }
     }
 
-    fn fixed_or_path(&self) -> Arc<Link> {
+    /// A link that all readers of a shared document may have.
+    pub fn fixed_or_path(&self) -> Arc<Link> {
         self.fixed_link().unwrap_or_else(|| self.path_link.clone())
     }
 
@@ -243,7 +346,7 @@ impl Shared {
     fn link_of_resource(&self, resource_url: Option<&str>) -> Arc<Link> {
         match resource_url.and_then(origin::of_url) {
             Some(origin) => {
-                self.state.get().remember(&self.state.get().challenged_origins, CHALLENGED, origin.as_bytes());
+                self.state().origin_challenged(origin);
                 Arc::new(Link::new(origin, &self.options.base_path))
             }
             None => self.path_link.clone(),
@@ -252,9 +355,8 @@ impl Shared {
 
     /// The link for a payer's copy of a resource: its origin counts only if this process has challenged with it.
     pub fn link_of_payer(&self, resource_url: Option<&str>) -> Arc<Link> {
-        let state = self.state.get();
         match resource_url.and_then(origin::of_url) {
-            Some(origin) if state.remembers(&state.challenged_origins, CHALLENGED, origin.as_bytes()) => {
+            Some(origin) if self.state().has_challenged_with(origin) => {
                 Arc::new(Link::new(origin, &self.options.base_path))
             }
             _ => self.path_link.clone(),
@@ -267,6 +369,7 @@ impl Shared {
         text: &[u8],
         challenge: &Challenge,
         link: Option<&Arc<Link>>,
+        extras: &[Extra],
         fits: impl Fn(usize) -> bool,
     ) -> Result<Vec<u8>, Skip> {
         let resource_url = match challenge {
@@ -280,19 +383,25 @@ impl Shared {
             Challenge::V1(found) => decorate_v1(text, found, &link),
             Challenge::V2(found) => {
                 let wanted = Additions {
-                    sentence: options.describe_challenges,
-                    extension: options.challenge_extension,
+                    sentence: options.feedback && options.describe_challenges,
+                    extension: options.feedback && options.challenge_extension,
                     schema: options.extension_schema,
                     tone: options.tone,
                     max_description: options.max_description,
                 };
-                decorate_v2(text, found, &link, wanted, fits)
+                decorate_v2(text, found, &link, wanted, extras, fits)
             }
         }
     }
 
-    pub fn count_described(&self) {
-        self.state.get().described.fetch_add(1, Ordering::Relaxed);
+    /// The extensions that a challenge gains besides the ask, in the modes that ask for agent context.
+    pub fn asked_extras(&self) -> Vec<Extra> {
+        let required = self.options.agent_context == ContextMode::Required;
+        if !required && self.options.agent_context != ContextMode::Ask {
+            return Vec::new();
+        }
+        let value = agent_context::extension(required, self.options.search_query);
+        vec![Extra { name: agent_context::EXTENSION_NAME, value }]
     }
 
     fn stand_alone(&self, work: impl FnOnce(&Shared) -> Result<Vec<u8>, Skip>) -> Option<Vec<u8>> {
@@ -310,70 +419,3 @@ impl Shared {
         }
     }
 }
-
-impl State {
-    fn new() -> State {
-        State {
-            keyer: Keyer::new(),
-            minted: AtomicU64::new(0),
-            described: AtomicU64::new(0),
-            internal_errors: AtomicU64::new(0),
-            skips: [const { AtomicU64::new(0) }; Skip::ALL.len()],
-            newest_mint_ms: AtomicU64::new(0),
-            settling_routes: Mutex::new(Bounded::new(SETTLING_ROUTES)),
-            challenged_origins: Mutex::new(Bounded::new(CHALLENGED_ORIGINS)),
-        }
-    }
-
-    pub fn route_settled(&self, method: &[u8], route: &[u8]) {
-        let key = self.keyer.key(ROUTE, &[method, route]);
-        insert(&self.settling_routes, key);
-    }
-
-    pub fn route_settles(&self, method: &[u8], route: &[u8]) -> bool {
-        let key = self.keyer.key(ROUTE, &[method, route]);
-        holds(&self.settling_routes, key)
-    }
-
-    fn remember(&self, set: &Mutex<Bounded<()>>, purpose: u8, what: &[u8]) {
-        insert(set, self.keyer.key(purpose, &[what]));
-    }
-
-    fn remembers(&self, set: &Mutex<Bounded<()>>, purpose: u8, what: &[u8]) -> bool {
-        holds(set, self.keyer.key(purpose, &[what]))
-    }
-
-    fn stats(&self) -> Stats {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let skips: Vec<_> = Skip::ALL
-            .iter()
-            .map(|&skip| (skip.name(), read(&self.skips[skip as usize])))
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        Stats {
-            generation: crate::sys::fork::generation(),
-            minted: read(&self.minted),
-            described: read(&self.described),
-            skipped: skips.iter().map(|(_, count)| count).sum(),
-            skips,
-            internal_errors: read(&self.internal_errors),
-        }
-    }
-}
-
-/// Adds to a set unless another thread is in it: a request never waits, and what it would remember comes again.
-fn insert(set: &Mutex<Bounded<()>>, key: Key) {
-    if let Ok(mut set) = set.try_lock() {
-        set.insert(key, ());
-    }
-}
-
-fn holds(set: &Mutex<Bounded<()>>, key: Key) -> bool {
-    set.try_lock().is_ok_and(|mut set| set.get(key).is_some())
-}
-
-/// Purposes of the keyed hash, so that equal bytes in two sets are different keys.
-const ROUTE: u8 = 1;
-const CHALLENGED: u8 = 2;
-const SETTLING_ROUTES: usize = 1_024;
-const CHALLENGED_ORIGINS: usize = 100;

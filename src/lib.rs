@@ -21,16 +21,18 @@ mod json;
 pub mod openapi;
 mod options;
 mod replay;
+mod state;
 #[doc(hidden)]
 pub mod sys;
 mod text;
 mod verdict;
 
 pub use dialect::open402;
-pub use engine::{ChallengeForm, ConfigError, Engine, Stats};
+pub use engine::{ChallengeForm, ConfigError, Engine};
 pub use exchange::{Body, Exchange, Outcome, RequestHead, ResponseHead};
 pub use feedback::{FeedbackId, Verification};
 pub use http::head::HeaderLine;
+pub use state::Stats;
 pub use sys::clock::Now;
 pub use verdict::{Action, Edit, EditOp, Verdict};
 

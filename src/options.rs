@@ -5,6 +5,7 @@
 
 mod reader;
 
+use crate::diagnostic::DiagnosticOptions;
 use crate::feedback::body::Layout;
 use crate::feedback::wording::Tone;
 use crate::http::origin;
@@ -19,15 +20,6 @@ pub(crate) enum ContextMode {
     Read,
     Ask,
     Required,
-}
-
-/// Settings of the diagnostic member.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DiagnosticOptions {
-    pub attempts: u64,
-    pub min_age_ms: u64,
-    pub count_private_ips: bool,
-    pub header: bool,
 }
 
 /// Settings of OpenAPI enrichment.
@@ -259,11 +251,10 @@ fn openapi(read: &mut Reader) -> Option<OpenApiOptions> {
 }
 
 fn diagnostics(read: &mut Reader) -> Option<DiagnosticOptions> {
-    let defaults = || DiagnosticOptions { attempts: 100, min_age_ms: 60_000, count_private_ips: false, header: false };
     let Some(mut inner) =
         read.group("diagnostics", "true, false or an object with attempts, min_age_ms, count_private_ips and header")
     else {
-        return read.is_true("diagnostics").then(defaults);
+        return read.is_true("diagnostics").then(DiagnosticOptions::default);
     };
     let options = DiagnosticOptions {
         attempts: inner.number("attempts", 100, 1, 1_000_000),

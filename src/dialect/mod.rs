@@ -20,6 +20,7 @@ use crate::verdict::Skip;
 pub(crate) enum Dialect {
     X402V1,
     X402V2,
+    Open402,
 }
 
 impl Dialect {
@@ -28,12 +29,16 @@ impl Dialect {
         match self {
             Dialect::X402V1 => "x402/1",
             Dialect::X402V2 => "x402/2",
+            Dialect::Open402 => "open402",
         }
     }
 }
 
 /// Our key among the extensions of a challenge or receipt.
 pub(crate) const EXTENSION_NAME: &str = "forge-feedback";
+
+/// Every key we may add to `extensions`; the first one there makes the document as a whole somebody's already.
+pub(crate) const EXTENSION_NAMES: [&str; 3] = [EXTENSION_NAME, "forge-agent-context", "diagnostic"];
 
 /// Where a sentence may go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +54,8 @@ pub(crate) enum DescriptionPlace {
 /// Where an extension may go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ExtensionPlace {
-    /// As a new last member of `extensions`.
-    Member(Members<1>),
+    /// As a new last member of `extensions`, in which [`EXTENSION_NAMES`] were looked for.
+    Member(Members<3>),
     /// In place of `null`.
     Null(Range<usize>),
     /// As a new `extensions` at the end of the document.
@@ -59,6 +64,14 @@ pub(crate) enum ExtensionPlace {
     Ours,
     /// Nowhere: `extensions` is something else.
     Nowhere,
+}
+
+impl ExtensionPlace {
+    /// Whether an extension of that name, one of [`EXTENSION_NAMES`], is there already.
+    pub fn has(&self, name: &str) -> bool {
+        let ExtensionPlace::Member(object) = self else { return false };
+        EXTENSION_NAMES.iter().zip(&object.slots).any(|(known, slot)| *known == name && *slot != Slot::Absent)
+    }
 }
 
 /// What a base64 JSON value or a JSON body turned out to be.
@@ -92,7 +105,9 @@ pub(crate) fn challenge(text: &[u8]) -> Found<Challenge> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Payment {
     pub dialect: Dialect,
+    /// The decoded header; empty in open402, whose facts are in `proof`.
     pub text: Vec<u8>,
+    pub proof: Option<open402::Proof>,
     /// The payer's copy of the resource's URL: a hint only, the payer may have written anything.
     pub resource_url: Option<String>,
 }
@@ -125,10 +140,10 @@ pub(crate) fn payment(text: Vec<u8>) -> Found<Payment> {
     match version(&text, version_slot)? {
         2 if is(payload, Kind::Object) && is(accepted, Kind::Object) => {
             let resource_url = x402_v2::resource_url(&text, resource);
-            Ok(Payment { dialect: Dialect::X402V2, resource_url, text })
+            Ok(Payment { dialect: Dialect::X402V2, resource_url, proof: None, text })
         }
         1 if is(payload, Kind::Object) && is(scheme, Kind::Text) && is(network, Kind::Text) => {
-            Ok(Payment { dialect: Dialect::X402V1, resource_url: None, text })
+            Ok(Payment { dialect: Dialect::X402V1, resource_url: None, proof: None, text })
         }
         _ => Err(Skip::NotRecognised),
     }

@@ -5,7 +5,7 @@
 //! echo, so not one byte of it may change. A repeated member we would edit makes the challenge foreign.
 
 use super::{
-    DescriptionPlace, EXTENSION_NAME, ExtensionPlace, Found, Settlement, accepts_array, description_place,
+    DescriptionPlace, EXTENSION_NAMES, ExtensionPlace, Found, Settlement, accepts_array, description_place,
     error_is_text, settlement, version,
 };
 use crate::json::scan::{self, Kind, Members, Slot};
@@ -80,7 +80,7 @@ fn extension_place(text: &[u8], extensions: &Slot) -> Found<ExtensionPlace> {
     };
     match scan::kind(text, range.start) {
         Kind::Null => Ok(ExtensionPlace::Null(range.clone())),
-        Kind::Object => match scan::object(text, range.start, [EXTENSION_NAME])? {
+        Kind::Object => match scan::object(text, range.start, EXTENSION_NAMES)? {
             object if object.slots[0] == Slot::Absent => Ok(ExtensionPlace::Member(object)),
             _ => Ok(ExtensionPlace::Ours),
         },

@@ -1,7 +1,9 @@
 //! The response phase: which of its two halves a response belongs to, and what every edit of a response has in common.
 
-use super::{Body, Exchange, Phase, ResponseHead, challenge, paid};
+use super::{Body, Exchange, Phase, Purpose, ResponseHead, challenge, diagnosis, documents, paid};
+use crate::diagnostic::placement;
 use crate::feedback::ladder;
+use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
 use crate::http::head::{self, HeaderLine};
 use crate::http::{Line, find};
 use crate::sys::clock::Now;
@@ -10,9 +12,10 @@ use crate::verdict::{Action, Edit, EditOp, Skip, Verdict};
 /// Judges a head, or the same head again with its body.
 pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
     let again = match exchange.phase {
-        Phase::Response => false,
+        // A request whose body was asked for and could not be held goes on without.
+        Phase::Response | Phase::RequestBody => false,
         Phase::ResponseBody => true,
-        Phase::Done => {
+        Phase::RatingBody | Phase::Waiting | Phase::Done => {
             exchange.skip(Skip::OutOfOrder);
             return Verdict::pass();
         }
@@ -21,9 +24,18 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
         // Interim answers are the host's to forward; the final one is still to come.
         return Verdict::pass();
     }
+    exchange.status = response.status;
+    exchange.answered.get_or_insert(now);
+    if !response.route.is_empty() {
+        exchange.route = response.route[..response.route.len().min(ROUTE)].to_vec();
+    }
     let mut verdict = match response.status {
-        402 => challenge::judge(exchange, response),
+        402 => challenge::judge(exchange, now, response),
         200..300 if exchange.payment.is_some() => paid::judge(exchange, now, response),
+        200 if matches!(exchange.purpose, Purpose::OpenApi | Purpose::X402Document) => {
+            documents::judge(exchange, response)
+        }
+        400 | 403 | 409 | 422 => refused(exchange, now, response),
         _ => Verdict::pass(),
     };
     if again && response.head_first {
@@ -31,6 +43,37 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
         verdict.edits.clear();
     }
     exchange.phase = if verdict.action == Action::WantBody { Phase::ResponseBody } else { Phase::Done };
+    verdict
+}
+
+/// A 4xx that is no challenge: where it refuses a payment, its body may say why in terms an agent can act on.
+fn refused(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
+    let shared = exchange.engine.shared.clone();
+    if shared.options.diagnostics.is_none()
+        || (exchange.payment.is_none() && !exchange.undecodable)
+        || exchange.is_head()
+    {
+        return Verdict::pass();
+    }
+    let wanted = Wanted::Json(&shared.options.json_types);
+    let Gate::Open { length } = body_gate::judge(response.headers, wanted, BODY_LIMIT) else { return Verdict::pass() };
+    let text = match reading(response.body) {
+        Reading::Ask => return Verdict { action: Action::WantBody, body_limit: BODY_LIMIT, ..Verdict::default() },
+        Reading::Nothing => return Verdict::pass(),
+        Reading::Text(text) => text,
+    };
+    diagnosis::diagnose(exchange, now, response, Some(text));
+    let mut verdict = Verdict::pass();
+    if let Some(json) = exchange.diagnosis.as_ref().and_then(|diagnosis| diagnosis.json.clone()) {
+        let made = placement::into_body(text, &json).map_err(|_| Skip::NotJson);
+        let edit = Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes());
+        match made.and_then(|made| with_body_edits(response, std::slice::from_ref(&edit), length, text.len(), made)) {
+            Ok((body, edits)) => {
+                verdict = Verdict { edits: [vec![edit], edits].concat(), body: Some(body), ..Verdict::default() }
+            }
+            Err(skip) => exchange.skip(skip),
+        }
+    }
     verdict
 }
 
@@ -111,3 +154,6 @@ pub(super) fn reading<'a>(body: Body<'a>) -> Reading<'a> {
         Body::Whole(text) => Reading::Text(text),
     }
 }
+
+/// Most bytes kept of a route pattern.
+const ROUTE: usize = 2_048;

@@ -2,21 +2,36 @@
 //! version, nothing is converted, moved or created.
 
 use super::answer::{self, Reading};
-use super::{Exchange, ResponseHead};
-use crate::dialect::{self, Challenge, Settlement, x402_v2};
+use super::diagnosis::{self, Known};
+use super::{Body, Exchange, ResponseHead, proof};
+use crate::diagnostic::placement;
+use crate::dialect::{self, Challenge, Dialect, Settlement, x402_v2};
 use crate::feedback::ladder;
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
 use crate::http::head;
 use crate::http::{Line, envelope, find};
+use crate::sys::clock::Now;
 use crate::verdict::{Action, Edit, Skip, Verdict};
 
-pub(super) fn judge(exchange: &mut Exchange, response: &ResponseHead<'_>) -> Verdict {
-    exchange.settlement = super::paid::settlement(response);
+pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
+    (exchange.settlement, exchange.receipt) = super::paid::settlement(response);
+    let open402 = proof::challenge(response);
+    if let Some(found) = &open402 {
+        proof::challenged(exchange, found);
+    }
+    let body = match response.body {
+        Body::Whole(text) => Some(text),
+        _ => None,
+    };
+    let known = diagnosis::diagnose(exchange, now, response, body);
     let mut verdict = Verdict::pass();
+    if open402.is_some() {
+        verdict.edits.extend(proof::service_hash_edit(exchange, response));
+    }
     let header = match find(response.headers, x402_v2::CHALLENGE_HEADER) {
         Line::Absent => None,
         Line::Many(_) => Some(Err(Skip::Ambiguous)),
-        Line::One(value) => Some(decorated_header(exchange, response, value)),
+        Line::One(value) => Some(decorated_header(exchange, response, &verdict.edits, value)),
     };
     match header {
         None => {}
@@ -26,42 +41,53 @@ pub(super) fn judge(exchange: &mut Exchange, response: &ResponseHead<'_>) -> Ver
         }
         Some(Err(skip)) => exchange.skip(skip),
     }
-    // A failed settlement is no invitation to rate, whatever its body looks like.
-    if exchange.settlement != Some(Settlement::Failed) {
-        body(exchange, response, &mut verdict);
-    }
+    let told = exchange.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.json.is_some());
+    let wants_reason = matches!(known, Known::InBody);
+    add_to_body(exchange, response, open402.is_some(), told || wants_reason, &mut verdict);
     verdict
 }
 
-fn decorated_header(exchange: &mut Exchange, response: &ResponseHead<'_>, value: &[u8]) -> Result<Edit, Skip> {
+fn decorated_header(
+    exchange: &mut Exchange,
+    response: &ResponseHead<'_>,
+    so_far: &[Edit],
+    value: &[u8],
+) -> Result<Edit, Skip> {
     let text = envelope::decode(value).ok_or(Skip::NotBase64)?;
+    let challenge = Challenge::V2(x402_v2::challenge(&text)?);
+    // Recognising it is worth an event even where nothing is added.
+    recognised(exchange, Dialect::X402V2);
     let shared = exchange.engine.shared.clone();
-    let before = head::size(response.headers);
+    let mut extras = shared.asked_extras();
+    extras.extend(diagnosis::header_extra(exchange));
+    if !shared.options.feedback && extras.is_empty() {
+        return Err(Skip::NotRecognised);
+    }
+    let (before, with_edits) = (head::size(response.headers), answer::size_after(response.headers, so_far));
     let fits = |bytes: usize| {
         let length = envelope::encoded_len(bytes);
         ladder::may_grow(&ladder::VALUE, value.len(), length)
-            && ladder::may_grow(&ladder::HEAD, before, before - value.len() + length)
+            && ladder::may_grow(&ladder::HEAD, before, with_edits - value.len() + length)
     };
-    let challenge = Challenge::V2(x402_v2::challenge(&text)?);
-    // Recognising it is worth an event even where nothing is added.
-    exchange.challenged = true;
-    if !shared.options.feedback {
-        return Err(Skip::NotRecognised);
-    }
-    let made = shared.describe(&text, &challenge, exchange.link.as_ref(), fits)?;
+    let made = shared.describe(&text, &challenge, exchange.link.as_ref(), &extras, fits)?;
     Ok(Edit::set(x402_v2::CHALLENGE_HEADER, envelope::encode(&made)))
 }
 
-fn body(exchange: &mut Exchange, response: &ResponseHead<'_>, verdict: &mut Verdict) {
+/// The body may be a challenge of its own, and is where a diagnostic goes. `diagnoses`: there is one, or the reason for one may stand there.
+fn add_to_body(
+    exchange: &mut Exchange,
+    response: &ResponseHead<'_>,
+    open402: bool,
+    diagnoses: bool,
+    verdict: &mut Verdict,
+) {
     let shared = exchange.engine.shared.clone();
-    if !shared.options.feedback {
+    if !shared.options.feedback && !diagnoses {
         return;
     }
-    let length = match body_gate::judge(response.headers, Wanted::Json(&shared.options.json_types)) {
-        Gate::Open { length } => length,
-        Gate::Closed(_) => return,
-    };
-    if length.is_some_and(|length| length < SHORTEST_CHALLENGE) {
+    let wanted = Wanted::Json(&shared.options.json_types);
+    let Gate::Open { length } = body_gate::judge(response.headers, wanted, BODY_LIMIT) else { return };
+    if !diagnoses && length.is_some_and(|length| length < SHORTEST_CHALLENGE) {
         return;
     }
     if exchange.is_head() {
@@ -83,34 +109,66 @@ fn body(exchange: &mut Exchange, response: &ResponseHead<'_>, verdict: &mut Verd
         Reading::Nothing => return,
         Reading::Text(text) => text,
     };
-    let made =
-        if text.len() > BODY_LIMIT { Err(Skip::TooLarge) } else { edited(exchange, response, length, text, verdict) };
-    match made {
+    let decorated = if text.len() > BODY_LIMIT { Err(Skip::TooLarge) } else { decorated_body(exchange, open402, text) };
+    let is_described = decorated.is_ok();
+    let diagnostic = exchange.diagnosis.as_ref().and_then(|diagnosis| diagnosis.json.clone());
+    let with_diagnostic = diagnostic.and_then(|json| {
+        let base = decorated.as_deref().unwrap_or(text);
+        placement::into_body(base, &json).ok()
+    });
+    let no_store = with_diagnostic.is_some().then(|| Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes()));
+    let made = match (with_diagnostic, decorated) {
+        (Some(made), _) | (None, Ok(made)) => Ok(made),
+        (None, Err(skip)) => Err(skip),
+    };
+    verdict.edits.extend(no_store.clone());
+    match made.and_then(|made| answer::with_body_edits(response, &verdict.edits, length, text.len(), made)) {
         Ok((body, edits)) => {
             verdict.edits.extend(edits);
             verdict.body = Some(body);
-            described(exchange);
+            if is_described {
+                described(exchange);
+            }
         }
-        Err(skip) => exchange.skip(skip),
+        Err(skip) => {
+            if no_store.is_some() {
+                verdict.edits.pop();
+            }
+            exchange.skip(skip);
+        }
     }
 }
 
-fn edited(
-    exchange: &mut Exchange,
-    response: &ResponseHead<'_>,
-    length: Option<usize>,
-    text: &[u8],
-    verdict: &Verdict,
-) -> Result<(Vec<u8>, Vec<Edit>), Skip> {
+fn decorated_body(exchange: &mut Exchange, open402: bool, text: &[u8]) -> Result<Vec<u8>, Skip> {
+    let shared = exchange.engine.shared.clone();
+    // A failed settlement is no invitation to rate, whatever its body looks like.
+    let asks = shared.options.feedback && exchange.settlement != Some(Settlement::Failed);
+    if open402 {
+        return if asks { proof::decorate(exchange, text) } else { Err(Skip::NotSettled) };
+    }
     let challenge = dialect::challenge(text)?;
-    exchange.challenged = true;
-    let made = exchange.engine.shared.describe(text, &challenge, exchange.link.as_ref(), |_| true)?;
-    answer::with_body_edits(response, &verdict.edits, length, text.len(), made)
+    recognised(
+        exchange,
+        match challenge {
+            Challenge::V1(_) => Dialect::X402V1,
+            Challenge::V2(_) => Dialect::X402V2,
+        },
+    );
+    if !asks {
+        return Err(Skip::NotSettled);
+    }
+    shared.describe(text, &challenge, exchange.link.as_ref(), &shared.asked_extras(), |_| true)
+}
+
+fn recognised(exchange: &mut Exchange, dialect: Dialect) {
+    if exchange.challenged.replace(exchange.challenged.unwrap_or(dialect)).is_none() {
+        exchange.engine.shared.state().route_challenged(&exchange.method, &exchange.route, None);
+    }
 }
 
 fn described(exchange: &mut Exchange) {
     if !std::mem::replace(&mut exchange.described, true) {
-        exchange.engine.shared.count_described();
+        exchange.engine.shared.state().count_described();
     }
 }
 

@@ -1,6 +1,10 @@
-//! The end of an exchange: what became of the answer.
+//! The end of an exchange: what became of the answer, told to the backend as events.
 
-use super::{Exchange, Phase};
+use super::{Exchange, Phase, Purpose};
+use crate::backend::{self, Event, Happened, Interaction, InteractionId, Text};
+use crate::dialect::Settlement;
+use crate::feedback::payment_facts::{PaymentFacts, payment_facts};
+use crate::json::scan::{self, Slot};
 use crate::sys::clock::Now;
 
 /// How the answer ended.
@@ -15,9 +19,147 @@ pub enum Outcome {
 }
 
 impl Exchange {
-    /// Ends the exchange. `None`: nobody knows how it ended.
+    /// Ends the exchange and writes its events. `None`: nobody knows how it ended. Never blocks.
     pub fn end(mut self, now: Now, outcome: Option<Outcome>) {
-        self.phase = Phase::Done;
-        let _ = (now, outcome, self.started);
+        self.finish(now, outcome);
     }
+
+    fn finish(&mut self, now: Now, outcome: Option<Outcome>) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        self.phase = Phase::Done;
+        let engine = self.engine.clone();
+        engine.shared.guarded(|| {}, || self.write_events(now, outcome));
+    }
+
+    fn write_events(&mut self, now: Now, outcome: Option<Outcome>) {
+        let engine = self.engine.clone();
+        let state = engine.shared.state();
+        let (word, told) = match outcome {
+            Some(Outcome::Delivered { status, .. }) => ("delivered", status),
+            Some(Outcome::Aborted { status, .. }) => ("aborted", status),
+            Some(Outcome::Failed { status, .. }) => ("failed", status),
+            None => ("unknown", 0),
+        };
+        let status = if told == 0 { self.status } else { told };
+        if let (Some(guard), Some(reservation)) = (&state.replay, self.reservation.take()) {
+            guard.finish(now.unix_ms, reservation, status);
+        }
+        if !engine.shared.reports() || (self.replied && self.purpose == Purpose::Traffic) {
+            return;
+        }
+        let latency_ms = self.answered.unwrap_or(now).monotonic_ms.saturating_sub(self.started.monotonic_ms);
+        with_happened(self, |happened| {
+            if let Some(dialect) = self.challenged {
+                state.backend.push(Event::challenge(happened, dialect.name()));
+            }
+            if self.payment.is_some() {
+                state.backend.push(self.interaction(happened, word, status, latency_ms));
+            }
+            match self.purpose {
+                Purpose::Traffic if self.is_visit && self.payment.is_none() && self.challenged.is_none() => {
+                    state.backend.push(Event::visit(happened, status, latency_ms));
+                }
+                Purpose::Traffic => {}
+                Purpose::OpenApi | Purpose::X402Document | Purpose::Discovered => {
+                    state.backend.push(Event::discovery(happened))
+                }
+            }
+        });
+    }
+
+    fn interaction(&self, happened: &Happened<'_>, outcome: &str, status: u16, latency_ms: u64) -> Event {
+        let facts = facts(self);
+        let text = |fact: &'_ Option<String>| fact.as_deref().map(str::to_owned);
+        let owned =
+            [&facts.payer, &facts.network, &facts.amount, &facts.scheme, &facts.asset, &facts.transaction].map(text);
+        let told = |index: usize| owned[index].as_deref().map(Text::from);
+        let reason = self.receipt.as_deref().and_then(error_reason);
+        Event::interaction(
+            happened,
+            &Interaction {
+                id: match &self.id {
+                    Some(id) => InteractionId::Feedback(id.as_str()),
+                    None => InteractionId::Random,
+                },
+                dialect: self.payment.as_ref().map_or("", |payment| payment.dialect.name()),
+                facts: backend::PaymentFacts {
+                    payer: told(0),
+                    network: told(1),
+                    amount: told(2),
+                    scheme: told(3),
+                    asset: told(4),
+                    transaction: told(5),
+                },
+                settled: self.settlement.map(|settlement| settlement == Settlement::Succeeded),
+                outcome,
+                error_reason: reason.as_deref().map(Text::from),
+                status,
+                latency_ms,
+            },
+        )
+    }
+}
+
+impl Drop for Exchange {
+    /// A host that forgets the end loses nothing but how it ended.
+    fn drop(&mut self) {
+        if !self.ended {
+            self.finish(Now::read(), None);
+        }
+    }
+}
+
+/// What is known of the payment: the payer's claim, corrected by a successful receipt.
+pub(super) fn facts(exchange: &Exchange) -> PaymentFacts {
+    let Some(payment) = &exchange.payment else { return PaymentFacts::default() };
+    if let Some(proof) = &payment.proof {
+        let price = exchange.engine.shared.state().route_challenges(&exchange.method, &exchange.route).flatten();
+        return PaymentFacts {
+            payer: proof.payer_address.clone(),
+            network: proof.chain.clone(),
+            amount: price.as_ref().map(|price| price.amount.clone()),
+            asset: price.map(|price| price.token),
+            transaction: Some(proof.tx_hash.clone()),
+            scheme: None,
+        };
+    }
+    let claimed = payment_facts(&payment.text);
+    match (&exchange.receipt, exchange.settlement) {
+        (Some(receipt), Some(Settlement::Succeeded)) => claimed.settled_by(receipt),
+        _ => claimed,
+    }
+}
+
+/// `payload.authorization.validBefore` in unix seconds, spelled as a text or a number.
+pub(super) fn valid_before(payment: &[u8]) -> Option<u64> {
+    let inside = |at: usize, name: &str| match scan::object(payment, at, [name]).ok()?.slots {
+        [Slot::One(range)] => Some(range),
+        _ => None,
+    };
+    let payload = inside(scan::skip_space(payment, 0), "payload")?;
+    let authorization = inside(payload.start, "authorization")?;
+    let value = inside(authorization.start, "validBefore")?;
+    std::str::from_utf8(&payment[value]).ok()?.trim_matches('"').parse().ok()
+}
+
+/// Calls `tell` with what every event of this request has.
+pub(super) fn with_happened(exchange: &Exchange, tell: impl FnOnce(&Happened<'_>)) {
+    let route = [&exchange.method[..], b" ", &exchange.route].concat();
+    let context: Vec<(&str, Text<'_>)> =
+        exchange.context.fields().map(|(name, value)| (name, Text::from(value))).collect();
+    tell(&Happened {
+        route: Text::Plain(&route),
+        unix_ms: exchange.started.unix_ms,
+        request_headers: exchange.client.captured(),
+        user_agent: exchange.client.captured_agent(),
+        agent_context: &context,
+    });
+}
+
+fn error_reason(receipt: &[u8]) -> Option<String> {
+    let members = scan::document(receipt, ["errorReason"]).ok()?;
+    let Slot::One(range) = &members.slots[0] else { return None };
+    String::from_utf8(scan::text_of(receipt, range)?.into_owned()).ok()
 }

@@ -29,19 +29,28 @@
 
 mod answer;
 mod challenge;
+mod client;
+mod context;
+mod diagnosis;
+mod documents;
 mod end;
 mod paid;
+mod proof;
+mod rating;
 mod request;
 
 use std::sync::Arc;
 
-use crate::dialect::{Payment, Settlement};
+use crate::agent_context::{AgentContext, Raw};
+use crate::dialect::{Dialect, Payment, Settlement};
 use crate::engine::Engine;
 use crate::feedback::{FeedbackId, Link};
 use crate::http::head::HeaderLine;
+use crate::replay::Reservation;
 use crate::sys::clock::Now;
 use crate::verdict::{Skip, Verdict};
 
+use client::Client;
 pub use end::Outcome;
 
 /// How much of a body is in hand.
@@ -88,32 +97,87 @@ pub struct ResponseHead<'a> {
 pub struct Exchange {
     engine: Engine,
     phase: Phase,
+    purpose: Purpose,
     method: Vec<u8>,
-    /// Path without query, or the route pattern.
+    /// The route pattern, or the path where the host knows none.
     route: Vec<u8>,
+    path: Vec<u8>,
+    client: Client,
     request_has_origin: bool,
+    /// The request asked for the open402 version that has extension members.
+    extends_open402: bool,
+    context_raw: Raw,
+    context: AgentContext,
+    /// The request's one valid Content-Length.
+    stated_length: Option<usize>,
     payment: Option<Payment>,
+    /// There is a payment header, and it holds no payment.
+    undecodable: bool,
     /// The link that does not depend on what is exchanged, fixed when the request came. `None`: a challenge goes by its own
     /// resource, a paid answer by the resource that its payment echoes.
     link: Option<Arc<Link>>,
     id: Option<FeedbackId>,
     settlement: Option<Settlement>,
-    /// A dialect recognised the answer as a challenge.
-    challenged: bool,
+    /// The decoded receipt.
+    receipt: Option<Vec<u8>>,
+    reservation: Option<Reservation>,
+    /// The dialect that recognised the answer as a challenge.
+    challenged: Option<Dialect>,
     described: bool,
+    diagnosis: Option<diagnosis::Diagnosis>,
+    awaited: Option<rating::Awaited>,
+    /// We answered ourselves.
+    replied: bool,
+    is_visit: bool,
+    status: u16,
     started: Now,
+    answered: Option<Now>,
+    ended: bool,
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// The merchant's own business.
+    Traffic,
+    /// The merchant's OpenAPI document.
+    OpenApi,
+    /// The merchant's `/.well-known/x402`.
+    X402Document,
+    /// A discovery document that we answer ourselves.
+    Discovered,
 }
 
 /// Which call comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// The body of a paid request was asked for.
+    RequestBody,
+    /// The body of a rating was asked for.
+    RatingBody,
+    /// The backend is to be asked.
+    Waiting,
     Response,
-    /// The head was judged; its body was asked for.
+    /// The response's head was judged; its body was asked for.
     ResponseBody,
     Done,
 }
 
 impl Exchange {
+    /// The whole body of a request, after [`Action::WantBody`](crate::Action::WantBody) of [`Engine::on_request`]. Of a body larger than
+    /// `body_limit`, give the first `body_limit + 1` bytes, and let what came pass unless the verdict is a reply.
+    pub fn on_request_body(&mut self, now: Now, body: &[u8]) -> Verdict {
+        let engine = self.engine.clone();
+        engine.shared.guarded(Verdict::pass, || match self.phase {
+            Phase::RequestBody => context::of_body(self, body, Verdict::pass()),
+            Phase::RatingBody => rating::of_body(self, now, body),
+            _ => {
+                self.skip(Skip::OutOfOrder);
+                Verdict::pass()
+            }
+        })
+    }
+
     /// The response's head, or the same head again with the body that was asked for.
     pub fn on_response(&mut self, now: Now, response: &ResponseHead<'_>) -> Verdict {
         let engine = self.engine.clone();

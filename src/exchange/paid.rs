@@ -1,8 +1,8 @@
 //! A paid 2xx: the answer gains an id, in a header, the receipt and the body, one and the same in all three.
 
 use super::answer::{self, Reading};
-use super::{Exchange, ResponseHead};
-use crate::dialect::{Found, Settlement, settlement as said, x402_v1, x402_v2};
+use super::{Exchange, ResponseHead, diagnosis, proof};
+use crate::dialect::{Dialect, Found, Settlement, settlement as said, x402_v1, x402_v2};
 use crate::feedback::body::{self, Standing};
 use crate::feedback::wording::ID_HEADER;
 use crate::feedback::{FeedbackId, Link, ladder, receipt};
@@ -14,33 +14,55 @@ use crate::sys::clock::Now;
 use crate::verdict::{Action, Edit, Skip, Verdict};
 
 pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
-    exchange.settlement = settlement(response);
-    match edited(exchange, now, response) {
+    (exchange.settlement, exchange.receipt) = settlement(response);
+    let is_open402 = exchange.payment.as_ref().is_some_and(|payment| payment.dialect == Dialect::Open402);
+    if exchange.settlement != Some(Settlement::Failed) {
+        diagnosis::settled(exchange, now);
+        proof_settled(exchange, now);
+    }
+    let hash = if is_open402 { proof::service_hash_edit(exchange, response) } else { None };
+    let mut verdict = match edited(exchange, now, response) {
         Ok(verdict) => verdict,
         Err(skip) => {
             exchange.skip(skip);
             Verdict::pass()
         }
+    };
+    verdict.edits.extend(hash);
+    verdict
+}
+
+/// An open402 payer whose payment bought an answer counts under its own name from now on.
+fn proof_settled(exchange: &Exchange, now: Now) {
+    let proof = exchange.payment.as_ref().and_then(|payment| payment.proof.as_ref());
+    let payer = proof.and_then(|proof| proof.payer_address.as_deref());
+    if let (Some(limit), Some(payer)) = (&exchange.engine.shared.state().rate_limit, payer) {
+        limit.settled(now.unix_ms, payer);
     }
 }
 
 /// What the receipt headers of a response say: a failure on any line counts, a success must be alone.
-pub(super) fn settlement(response: &ResponseHead<'_>) -> Option<Settlement> {
-    let names = [x402_v2::RECEIPT_HEADER, x402_v1::RECEIPT_HEADER];
-    let lines: Vec<Option<Settlement>> = names
-        .iter()
-        .flat_map(|name| head::all(response.headers, name))
-        .map(|value| {
-            let text = envelope::decode(value)?;
-            let members = scan::document(&text, ["success"]).ok()?;
-            said(&text, &members.slots[0])
-        })
-        .collect();
-    if lines.contains(&Some(Settlement::Failed)) {
-        return Some(Settlement::Failed);
+/// With the decoded receipt that said so.
+pub(super) fn settlement(response: &ResponseHead<'_>) -> (Option<Settlement>, Option<Vec<u8>>) {
+    let mut lines = RECEIPT_HEADERS.iter().flat_map(|name| head::all(response.headers, name)).map(|value| {
+        let text = envelope::decode(value)?;
+        let members = scan::document(&text, ["success"]).ok()?;
+        Some((said(&text, &members.slots[0])?, text))
+    });
+    let Some(first) = lines.next() else { return (None, None) };
+    let mut alone = true;
+    let mut failed = first.as_ref().filter(|(settlement, _)| *settlement == Settlement::Failed).cloned();
+    for other in lines {
+        alone = false;
+        failed = failed.or(other.filter(|(settlement, _)| *settlement == Settlement::Failed));
     }
-    if lines.len() == 1 { lines[0] } else { None }
+    match failed.or(first.filter(|_| alone)) {
+        Some((settlement, text)) => (Some(settlement), Some(text)),
+        None => (None, None),
+    }
 }
+
+pub(super) const RECEIPT_HEADERS: [&str; 2] = [x402_v2::RECEIPT_HEADER, x402_v1::RECEIPT_HEADER];
 
 fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Found<Verdict> {
     if !exchange.engine.shared.options.feedback {
@@ -49,7 +71,7 @@ fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Fou
     if find(response.headers, ID_HEADER).is_present() {
         return Err(Skip::AlreadyOurs);
     }
-    may_have_id(exchange, response)?;
+    may_have_id(exchange)?;
     let echoed = exchange.payment.as_ref().and_then(|payment| payment.resource_url.as_deref());
     let link = exchange.link.clone().unwrap_or_else(|| exchange.engine.shared.link_of_payer(echoed));
     let body = BodyPlan::new(exchange, response);
@@ -67,10 +89,21 @@ fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Fou
     Ok(verdict)
 }
 
+impl Exchange {
+    /// Whether the merchant's own schema has room for our members in this response.
+    fn schema_allows(&self, status: u16) -> bool {
+        let Some(document) = self.engine.shared.document() else { return true };
+        let (Ok(method), Ok(path)) = (std::str::from_utf8(&self.method), std::str::from_utf8(&self.path)) else {
+            return true;
+        };
+        document.rules.allows_body(method, path, status)
+    }
+}
+
 /// Whether this answer may carry an id at all.
-fn may_have_id(exchange: &Exchange, response: &ResponseHead<'_>) -> Found<()> {
+fn may_have_id(exchange: &Exchange) -> Found<()> {
     let shared = &exchange.engine.shared;
-    let route = if response.route.is_empty() { &exchange.route } else { response.route };
+    let route = &exchange.route;
     match exchange.settlement {
         Some(Settlement::Succeeded) => {
             shared.state().route_settled(&exchange.method, route);
@@ -170,7 +203,7 @@ impl<'a> BodyPlan<'a> {
         if matches!(response.status, 204..=206) {
             return BodyPlan::Keep;
         }
-        let open = |wanted| match body_gate::judge(response.headers, wanted) {
+        let open = |wanted| match body_gate::judge(response.headers, wanted, BODY_LIMIT) {
             Gate::Open { length } => Some(length),
             Gate::Closed(_) => None,
         };
@@ -179,6 +212,10 @@ impl<'a> BodyPlan<'a> {
         let Some(stated) = json.or(plain) else { return BodyPlan::Keep };
         if exchange.is_head() {
             return BodyPlan::HeadRequest;
+        }
+        if json.is_some() && !exchange.schema_allows(response.status) {
+            exchange.skip(Skip::SchemaClosed);
+            return BodyPlan::Keep;
         }
         match answer::reading(response.body) {
             Reading::Ask => BodyPlan::Ask,

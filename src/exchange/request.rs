@@ -1,9 +1,12 @@
 //! The request phase: most requests are none of our business and must cost next to nothing.
 
-use super::{Exchange, Phase, RequestHead, ResponseHead, answer};
-use crate::dialect::{self, Found, Payment, x402_v1, x402_v2};
+use super::client::Client;
+use super::{Exchange, Phase, Purpose, RequestHead, ResponseHead, answer, context, documents, proof, rating};
+use crate::dialect::open402::{self, Negotiated, Proof};
+use crate::dialect::{self, Dialect, Found, Payment, x402_v1, x402_v2};
 use crate::engine::Engine;
 use crate::http::{Line, envelope, find};
+use crate::options::ContextMode;
 use crate::sys::clock::Now;
 use crate::verdict::{Action, Skip, Verdict};
 
@@ -11,24 +14,10 @@ impl Engine {
     /// Looks at a request. `None`: nothing to do before the response, the ordinary case; if it is then
     /// answered 402, call [`Engine::on_response_late`]. Never blocks.
     pub fn on_request(&self, now: Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
-        let shared = &self.shared;
-        if !shared.enabled {
+        if !self.shared.enabled {
             return None;
         }
-        shared.guarded(
-            || None,
-            || match glance(request) {
-                Glance::Ordinary => None,
-                Glance::TooLarge => {
-                    shared.skip(Skip::TooLarge);
-                    None
-                }
-                Glance::Payment => {
-                    let exchange = Exchange::new(self, now, request);
-                    exchange.payment.is_some().then_some((exchange, Verdict::pass()))
-                }
-            },
-        )
+        self.shared.guarded(|| None, || begin(self, now, request))
     }
 
     /// For a request that got nothing from [`Engine::on_request`] and is answered 402: decides from both heads.
@@ -42,43 +31,106 @@ impl Engine {
         if !self.shared.enabled || response.status != 402 {
             return None;
         }
-        self.shared.guarded(
-            || None,
-            || {
-                if glance(request) == Glance::TooLarge {
-                    return None;
-                }
-                let mut exchange = Exchange::new(self, now, request);
-                let verdict = answer::judge(&mut exchange, now, response);
-                (exchange.challenged || verdict.action == Action::WantBody).then_some((exchange, verdict))
-            },
-        )
+        let late = || {
+            if glance(request) == Glance::TooLarge {
+                return None;
+            }
+            let mut exchange = Exchange::new(self, now, request, Purpose::Traffic);
+            let verdict = answer::judge(&mut exchange, now, response);
+            let begun =
+                exchange.challenged.is_some() || verdict.action == Action::WantBody || !verdict.edits.is_empty();
+            begun.then_some((exchange, verdict))
+        };
+        self.shared.guarded(|| None, late)
     }
 }
 
+fn begin(engine: &Engine, now: Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
+    let shared = &engine.shared;
+    let paid = match glance(request) {
+        Glance::TooLarge => {
+            shared.skip(Skip::TooLarge);
+            return None;
+        }
+        Glance::Payment => true,
+        Glance::Ordinary => false,
+    };
+    if let Some(route) = shared.rating_paths.as_ref().and_then(|paths| paths.recognise(request.method, request.target))
+    {
+        let mut exchange = Exchange::new(engine, now, request, Purpose::Traffic);
+        let verdict = rating::begin(&mut exchange, now, request, route);
+        return Some((exchange, verdict));
+    }
+    let purpose = documents::purpose(&shared.options, request);
+    let cut = match shared.options.agent_context {
+        ContextMode::Off => None,
+        _ => context::cut_target(shared, request),
+    };
+    let visit = shared.options.visits && !paid && shared.reports() && is_program(request);
+    if !paid && cut.is_none() && purpose == Purpose::Traffic && !visit {
+        return None;
+    }
+    let mut exchange = Exchange::new(engine, now, request, purpose);
+    exchange.is_visit = visit && exchange.purpose == Purpose::Traffic && shared.state().admits_visit(now);
+    let mut verdict = Verdict::pass();
+    if let Some((target, raw)) = cut {
+        verdict.target = Some(target);
+        exchange.context_raw = raw;
+    }
+    if exchange.payment.is_none() {
+        exchange.settle_context();
+        let something = verdict.target.is_some() || exchange.purpose != Purpose::Traffic || exchange.is_visit;
+        // A header that is no payment still is a payment that failed: its challenge says so.
+        return (something || exchange.undecodable).then_some((exchange, verdict));
+    }
+    if let Some(refused) = proof::refuse(&mut exchange, now, request) {
+        return Some((exchange, refused));
+    }
+    let verdict = context::of_payment(&mut exchange, request, verdict);
+    Some((exchange, verdict))
+}
+
 impl Exchange {
-    fn new(engine: &Engine, now: Now, request: &RequestHead<'_>) -> Exchange {
-        let payment = match payment(request) {
-            Ok(payment) => payment,
+    pub(super) fn new(engine: &Engine, now: Now, request: &RequestHead<'_>, purpose: Purpose) -> Exchange {
+        let (payment, undecodable) = match payment(request) {
+            Ok(payment) => (payment, false),
             Err(skip) => {
                 engine.shared.skip(skip);
-                None
+                (None, true)
             }
         };
         let path = request.target.split(|&byte| byte == b'?').next().unwrap_or_default();
+        let options = &engine.shared.options;
         Exchange {
-            engine: engine.clone(),
             phase: Phase::Response,
+            purpose,
             method: capped(request.method, METHOD),
             route: capped(if request.route.is_empty() { path } else { request.route }, ROUTE),
+            path: capped(path, ROUTE),
             request_has_origin: find(request.headers, "origin").is_present(),
+            extends_open402: Negotiated::of(request.headers).allows_extensions(),
+            client: Client::new(options.diagnostics.is_some(), engine.shared.reports(), request),
+            context_raw: Default::default(),
+            context: Default::default(),
+            stated_length: None,
             payment,
+            undecodable,
             link: engine.shared.fixed_link(),
             id: None,
             settlement: None,
-            challenged: false,
+            receipt: None,
+            reservation: None,
+            challenged: None,
             described: false,
+            diagnosis: None,
+            awaited: None,
+            replied: false,
+            is_visit: false,
+            status: 0,
             started: now,
+            answered: None,
+            ended: false,
+            engine: engine.clone(),
         }
     }
 }
@@ -102,6 +154,7 @@ fn glance(request: &RequestHead<'_>) -> Glance {
         let paid = match name.len() {
             17 => name.eq_ignore_ascii_case(x402_v2::PAYMENT_HEADER.as_bytes()),
             9 => name.eq_ignore_ascii_case(x402_v1::PAYMENT_HEADER.as_bytes()),
+            13 => name.eq_ignore_ascii_case(b"authorization") && is_open402(value),
             _ => false,
         };
         if paid && !value.is_empty() {
@@ -111,7 +164,7 @@ fn glance(request: &RequestHead<'_>) -> Glance {
     if bytes > HEADER_BYTES { Glance::TooLarge } else { seen }
 }
 
-/// The payment a request carries: what decodes as one, by its own version, in either header.
+/// The payment a request carries: what decodes as one, by its own version, in whichever header.
 fn payment(request: &RequestHead<'_>) -> Found<Option<Payment>> {
     let mut found = Ok(None);
     for name in [x402_v2::PAYMENT_HEADER, x402_v1::PAYMENT_HEADER] {
@@ -125,7 +178,26 @@ fn payment(request: &RequestHead<'_>) -> Found<Option<Payment>> {
             Err(skip) => found = Err(skip),
         }
     }
-    found
+    match Proof::find(request.headers) {
+        Ok(proof) => {
+            Ok(Some(Payment { dialect: Dialect::Open402, text: Vec::new(), resource_url: None, proof: Some(proof) }))
+        }
+        Err(open402::Fault::Absent) => found,
+        Err(open402::Fault::Ambiguous) => Err(Skip::Ambiguous),
+        Err(_) => Err(Skip::NotRecognised),
+    }
+}
+
+fn is_open402(value: &[u8]) -> bool {
+    value.len() > 5 && value[..4].eq_ignore_ascii_case(b"x402") && matches!(value[4], b' ' | b'\t')
+}
+
+/// Whether a request comes from a program rather than a browser.
+fn is_program(request: &RequestHead<'_>) -> bool {
+    match find(request.headers, "user-agent") {
+        Line::One(agent) => !agent.starts_with(b"Mozilla/"),
+        _ => false,
+    }
 }
 
 fn capped(bytes: &[u8], most: usize) -> Vec<u8> {

@@ -3,8 +3,8 @@
 use super::ladder;
 use super::wording::{self, Link, Sentence, Tone};
 use crate::dialect::{DescriptionPlace, EXTENSION_NAME, ExtensionPlace, Found, x402_v1, x402_v2};
-use crate::json::Splice;
 use crate::json::escape::{ends_in_white_space, unescape, utf16_len};
+use crate::json::{Members, Splice};
 use crate::verdict::Skip;
 
 /// What the merchant wants added.
@@ -18,13 +18,22 @@ pub(crate) struct Additions {
     pub max_description: usize,
 }
 
+/// An extension besides the ask, with its JSON value.
+#[derive(Clone, Debug)]
+pub(crate) struct Extra {
+    pub name: &'static str,
+    pub value: Vec<u8>,
+}
+
 /// A v2 challenge with as much of the ask as `fits` (told the new length in bytes) lets through.
-/// Rungs: sentence and extension, each shorter and shorter, down to a compact extension alone.
+/// Rungs: sentence and extension, each shorter and shorter, down to a compact extension alone. `extras` go with every
+/// rung that has the whole extension, and never in place of one of that name.
 pub(crate) fn decorate_v2(
     text: &[u8],
     challenge: &x402_v2::Challenge,
     link: &Link,
     wanted: Additions,
+    extras: &[Extra],
     fits: impl Fn(usize) -> bool,
 ) -> Found<Vec<u8>> {
     if challenge.extensions == ExtensionPlace::Ours || is_mentioned(text, &challenge.description, link) {
@@ -33,31 +42,34 @@ pub(crate) fn decorate_v2(
     let room = room_for_sentence(text, &challenge.description, wanted.max_description).filter(|_| wanted.sentence);
     let sentences: Vec<Sentence> =
         Sentence::LADDER.into_iter().filter(|sentence| room.is_some_and(|room| sentence.len(link) <= room)).collect();
-    let may_extend = wanted.extension && challenge.extensions != ExtensionPlace::Nowhere;
-    let full = may_extend
-        .then(|| wording::challenge_extension(link, wanted.tone, wanted.schema))
-        .filter(|full| full.len() < ladder::EXTENSION);
-    let compact = may_extend
-        .then(|| wording::compact_extension(link, wanted.schema))
-        .filter(|compact| compact.len() < ladder::EXTENSION);
+    let may_extend = challenge.extensions != ExtensionPlace::Nowhere;
+    let small = |made: Vec<u8>| (made.len() < ladder::EXTENSION).then_some(made);
+    let ask = may_extend && wanted.extension;
+    let full = ask.then(|| wording::challenge_extension(link, wanted.tone, wanted.schema)).and_then(small);
+    let compact = ask.then(|| wording::compact_extension(link, wanted.schema)).and_then(small);
 
-    let first = full.as_deref().or(compact.as_deref());
-    let mut rungs: Vec<(Option<Sentence>, Option<&[u8]>)> =
-        sentences.iter().map(|&sentence| (Some(sentence), first)).collect();
+    let named = |value: &Option<Vec<u8>>| value.iter().map(|value| (EXTENSION_NAME, value.clone())).collect::<Vec<_>>();
+    let only_compact = named(&compact);
+    let mut whole = if full.is_some() { named(&full) } else { only_compact.clone() };
+    let free = |extra: &&Extra| may_extend && !challenge.extensions.has(extra.name);
+    whole.extend(extras.iter().filter(free).map(|extra| (extra.name, extra.value.clone())));
+
+    let mut rungs: Vec<(Option<Sentence>, &[(&str, Vec<u8>)])> =
+        sentences.iter().map(|&sentence| (Some(sentence), &whole[..])).collect();
     if sentences.is_empty() {
-        rungs.push((None, first));
+        rungs.push((None, &whole));
     }
-    if full.is_some() {
-        rungs.extend(sentences.contains(&Sentence::Short).then_some((Some(Sentence::Short), compact.as_deref())));
+    if sentences.contains(&Sentence::Short) {
+        rungs.push((Some(Sentence::Short), &only_compact));
     }
-    rungs.push((None, compact.as_deref()));
+    rungs.push((None, &only_compact));
 
     let mut last = Skip::DescriptionNotText;
-    for (sentence, extension) in rungs {
-        if sentence.is_none() && extension.is_none() {
+    for (sentence, extensions) in rungs {
+        if sentence.is_none() && extensions.is_empty() {
             continue;
         }
-        let made = write_v2(text, challenge, link, sentence, extension);
+        let made = write_v2(text, challenge, link, sentence, extensions);
         if fits(made.len()) {
             return Ok(made);
         }
@@ -86,28 +98,34 @@ fn write_v2(
     challenge: &x402_v2::Challenge,
     link: &Link,
     sentence: Option<Sentence>,
-    extension: Option<&[u8]>,
+    extensions: &[(&str, Vec<u8>)],
 ) -> Vec<u8> {
     let mut splice = Splice::new(text);
     if let Some(sentence) = sentence {
         add_sentence(&mut splice, text, &challenge.description, &sentence.text(link));
     }
-    if let Some(extension) = extension {
-        add_extension(&mut splice, &challenge.document, &challenge.extensions, extension);
+    if !extensions.is_empty() {
+        add_extensions(&mut splice, &challenge.document, &challenge.extensions, extensions);
     }
     splice.finish()
 }
 
-/// Puts the extension where it may go; `document` is the object that takes a new `extensions`.
-pub(super) fn add_extension<const N: usize>(
+/// Puts extensions where they may go; `document` is the object that takes a new `extensions`.
+pub(super) fn add_extensions<const N: usize>(
     splice: &mut Splice<'_>,
-    document: &crate::json::Members<N>,
+    document: &Members<N>,
     place: &ExtensionPlace,
-    extension: &[u8],
+    extensions: &[(&str, Vec<u8>)],
 ) {
-    let wrapped = || [b"{\"", EXTENSION_NAME.as_bytes(), b"\":", extension, b"}"].concat();
+    let members: Vec<Vec<u8>> =
+        extensions.iter().map(|(name, value)| [b"\"", name.as_bytes(), b"\":", &value[..]].concat()).collect();
+    let members = members.join(&b","[..]);
+    let wrapped = || [b"{", &members[..], b"}"].concat();
     match place {
-        ExtensionPlace::Member(object) => splice.append_member(object, EXTENSION_NAME, extension),
+        ExtensionPlace::Member(object) => {
+            let comma: &[u8] = if object.empty { b"" } else { b"," };
+            splice.insert(object.close, [comma, &members].concat());
+        }
         ExtensionPlace::Null(range) => splice.replace(range.clone(), wrapped()),
         ExtensionPlace::Absent => splice.append_member(document, "extensions", &wrapped()),
         ExtensionPlace::Ours | ExtensionPlace::Nowhere => {}

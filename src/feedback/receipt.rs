@@ -1,9 +1,9 @@
 //! The ask in a receipt: the extension with the real id, after whatever the facilitator put there.
 
-use super::challenge::add_extension;
+use super::challenge::add_extensions;
 use super::ladder;
 use super::wording::{self, Link, Tone};
-use crate::dialect::{ExtensionPlace, Found, x402_v2};
+use crate::dialect::{EXTENSION_NAME, ExtensionPlace, Found, x402_v2};
 use crate::json::Splice;
 use crate::verdict::Skip;
 
@@ -30,7 +30,7 @@ pub(crate) fn decorate(
             continue;
         }
         let mut splice = Splice::new(text);
-        add_extension(&mut splice, &receipt.document, place, &extension);
+        add_extensions(&mut splice, &receipt.document, place, &[(EXTENSION_NAME, extension)]);
         let made = splice.finish();
         if fits(made.len()) {
             return Ok(made);

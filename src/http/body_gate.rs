@@ -34,7 +34,8 @@ pub(crate) enum Wanted<'a> {
     PlainText,
 }
 
-pub(crate) fn judge(headers: &[HeaderLine<'_>], wanted: Wanted<'_>) -> Gate {
+/// `limit`: the largest body worth reading, in bytes.
+pub(crate) fn judge(headers: &[HeaderLine<'_>], wanted: Wanted<'_>, limit: usize) -> Gate {
     if !media_type_fits(find(headers, "content-type"), &wanted) {
         return Gate::Closed(Why::MediaType);
     }
@@ -64,7 +65,7 @@ pub(crate) fn judge(headers: &[HeaderLine<'_>], wanted: Wanted<'_>) -> Gate {
             return Gate::Closed(why);
         }
     }
-    if length.is_some_and(|length| length > BODY_LIMIT) {
+    if length.is_some_and(|length| length > limit) {
         return Gate::Closed(Why::TooLarge);
     }
     Gate::Open { length }
@@ -103,7 +104,7 @@ mod tests {
 
     fn json(headers: &[(&str, &str)]) -> Gate {
         let lines: Vec<HeaderLine> = headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
-        judge(&lines, Wanted::Json(&["application/json".to_owned()]))
+        judge(&lines, Wanted::Json(&["application/json".to_owned()]), BODY_LIMIT)
     }
 
     #[test]

@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&[&str]])] = &[
     ("guard", &[]),
     ("verdict", &[]),
     ("text", &[]),
+    ("brief_lock", &[]),
     // Bytes, then HTTP, then the protocols.
     ("json", &[]),
     ("http", &[&["json"]]),
@@ -24,6 +25,8 @@ const MAY_USE: &[(&str, &[&[&str]])] = &[
     ("diagnostic", &[BELOW]),
     ("openapi", &[BELOW]),
     ("backend", &[BELOW]),
+    // A refusal of ours carries a diagnostic, as any other.
+    ("replay", &[BELOW, &["diagnostic"]]),
     // The agent's half stands alone: it reads what servers send.
     ("client", &[&["dialect", "diagnostic", "http", "json"]]),
     ("options", &[&["feedback", "http", "json"]]),
@@ -31,8 +34,8 @@ const MAY_USE: &[(&str, &[&[&str]])] = &[
     ("exchange", &[BELOW, SIDE_BY_SIDE, &["engine", "options"]]),
 ];
 
-const SIDE_BY_SIDE: &[&str] = &["feedback", "agent_context", "diagnostic", "openapi", "backend"];
-const BELOW: &[&str] = &["bounded", "dialect", "http", "json", "sys", "text", "verdict"];
+const SIDE_BY_SIDE: &[&str] = &["feedback", "agent_context", "diagnostic", "openapi", "backend", "replay"];
+const BELOW: &[&str] = &["bounded", "brief_lock", "dialect", "http", "json", "sys", "text", "verdict"];
 
 #[test]
 fn arrows_go_down_only() {

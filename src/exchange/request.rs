@@ -80,8 +80,9 @@ fn begin(engine: &Engine, now: Now, request: &RequestHead<'_>) -> Option<(Exchan
     if exchange.payment.is_none() {
         exchange.settle_context();
         let something = verdict.target.is_some() || exchange.purpose != Purpose::Traffic || exchange.is_visit;
-        // A header that is no payment still is a payment that failed: its challenge says so.
-        return (something || exchange.undecodable).then_some((exchange, verdict));
+        // A header that holds no payment may be refused with a 4xx, which only an exchange can explain.
+        let explained = exchange.undecodable && shared.options.diagnostics.is_some();
+        return (something || explained).then_some((exchange, verdict));
     }
     if let Some(refused) = proof::refuse(&mut exchange, now, request) {
         return Some((exchange, refused));

@@ -5,6 +5,7 @@
 
 pub(crate) mod escape;
 pub(crate) mod outline;
+mod plain;
 pub(crate) mod scan;
 pub(crate) mod splice;
 

@@ -8,11 +8,12 @@
 //! members costs no memory.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use super::escape;
+use super::{escape, plain};
 
 /// Why a text is not the JSON that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +170,12 @@ pub(crate) fn text_of<'t>(text: &'t [u8], range: &Range<usize>) -> Option<Cow<'t
 
 /// Whether the raw key (inside its quotes) reads `name`.
 pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
-    raw == name.as_bytes() || (raw.contains(&b'\\') && *escape::unescape(raw) == *name.as_bytes())
+    // An escape is longer than what it stands for.
+    match raw.len().cmp(&name.len()) {
+        Ordering::Less => false,
+        Ordering::Equal => raw == name.as_bytes(),
+        Ordering::Greater => raw.contains(&b'\\') && *escape::unescape(raw) == *name.as_bytes(),
+    }
 }
 
 /// Whether the text is one valid JSON value of any kind.
@@ -191,7 +197,7 @@ fn string(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
     let start = at + 1;
     let mut at = start;
     loop {
-        at = plain_end(text, at);
+        at = plain::end(text, at);
         match text.get(at) {
             Some(b'"') => return Ok(start..at),
             Some(b'\\') => match text.get(at + 1) {
@@ -224,26 +230,6 @@ fn value(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
         Some(Ok(_)) => Ok(at..at + stream.byte_offset()),
         _ => Err(Fault::Invalid),
     }
-}
-
-/// Where a string stops being plain: the first quote, backslash or control character at or after `at`, or up to
-/// seven bytes before the end of the text. Eight bytes at a time.
-fn plain_end(text: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    // The lowest high bit set is always a true one; borrows can only set bits above it.
-    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
-    while let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let word = u64::from_le_bytes(*chunk);
-        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
-        let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
-        let stops = (quote | backslash | below(word, 0x20)) & HIGH;
-        if stops != 0 {
-            return at + stops.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    at
 }
 
 /// The end of the number at `at` (RFC 8259 section 6).

@@ -9,12 +9,12 @@ const { toJson } = require("./lib/options.js");
 function createForge(options) {
   const native = load();
   if (native.error !== undefined) {
-    process.emitWarning(native.error.message, "ForgeWarning");
+    warn(native.error.message);
     return new Forge(null);
   }
   const forge = new Forge(new native.Engine(toJson(options)));
   const faults = forge.engine.faults();
-  if (faults.length > 0) process.emitWarning(`forge-x402 is off, all traffic passes unchanged: ${faults.join("; ")}`, "ForgeWarning");
+  if (faults.length > 0) warn(`forge-x402 is off, all traffic passes unchanged: ${faults.join("; ")}`);
   return forge;
 }
 
@@ -44,8 +44,14 @@ class Forge {
     if (now - (this.#warned.get(kind) ?? 0) < 60_000) return;
     if (this.#warned.size > 100) this.#warned.clear();
     this.#warned.set(kind, now);
-    process.emitWarning(message, "ForgeWarning");
+    warn(message);
   }
+}
+
+/** Edge runtimes have no process to warn through. */
+function warn(message) {
+  if (typeof process !== "undefined" && process.emitWarning) process.emitWarning(message, "ForgeWarning");
+  else console.warn(message);
 }
 
 module.exports = { createForge, Forge };

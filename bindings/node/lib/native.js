@@ -1,7 +1,6 @@
 "use strict";
 // Finds and loads the addon; a failure is a value, because a server must start without it.
-
-const { join } = require("node:path");
+// No Node module is required here: a bundle, or an edge runtime without Node, must get as far as the failure.
 
 function platformName() {
   const musl = process.platform === "linux" && !process.report?.getReport?.().header?.glibcVersionRuntime;
@@ -10,11 +9,11 @@ function platformName() {
 
 /** The addon's exports, or `{ error }` saying in one sentence why there are none. */
 function load() {
-  const name = `forge_x402.${platformName()}.node`;
   try {
-    return require(join(__dirname, "..", "prebuilt", name));
+    return require(`${__dirname}/../prebuilt/forge_x402.${platformName()}.node`);
   } catch (cause) {
-    return { error: new Error(`forge-x402: the addon for this platform (${name}) did not load, so all traffic passes unchanged: ${cause.message}`) };
+    const why = String(cause?.message ?? cause).split("\n")[0];
+    return { error: new Error(`forge-x402: the addon for this platform did not load, so all traffic passes unchanged: ${why}`) };
   }
 }
 

@@ -1,5 +1,8 @@
 // Prints the demo: headings, wrapped sentences, and JSON with the additions of forge-x402 marked. Colour on a terminal only.
 
+// A reader that leaves early (`| head`) ends the demo quietly.
+process.stdout.on("error", () => process.exit(0));
+
 const colourful = process.stdout.isTTY && !process.env.NO_COLOR;
 const width = Math.max(70, Math.min(process.stdout.columns ?? 100, 110));
 const paint = (code) => (text) => (colourful ? `\u001b[${code}m${text}\u001b[0m` : text);

@@ -11,14 +11,14 @@ import { open as openConnection, request } from "./raw-http.mjs";
  *
  * `openStage(setup)`: `forge`: options for createForge · `beside(ours)`: how our middleware stands among others,
  *   `{ outer, between, inner }`; it is called with a list that holds our middleware, or nothing for the bare merchant ·
- *   `routes(own)`: another route table.
+ *   `routes(own)`: another route table · `express`: another Express.
  */
 export function stageFor({ startMerchant, createBuyer, paidRoutes }) {
-  return async function openStage({ forge = {}, beside = (ours) => ({ outer: [...ours] }), routes = (own) => own } = {}) {
+  return async function openStage({ forge = {}, beside = (ours) => ({ outer: [...ours] }), routes = (own) => own, express } = {}) {
     const buyer = createBuyer();
     const open = async (ours) => {
       const facilitator = await startFacilitator();
-      const merchant = await startMerchant({ facilitatorUrl: facilitator.url, ...beside(ours), routes: routes(paidRoutes()) });
+      const merchant = await startMerchant({ facilitatorUrl: facilitator.url, ...beside(ours), routes: routes(paidRoutes()), express });
       return side({ facilitator, merchant, buyer });
     };
     const bare = await open([]);

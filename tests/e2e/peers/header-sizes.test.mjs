@@ -28,6 +28,10 @@ after(() => Promise.all([...nginx.values()].map((proxy) => proxy.close())));
 
 const PEERS = {
   "L03 L04 nginx with default buffers": (side) => askBySocket(nginx.get(side).port),
+  "L04 nginx on the way back: the challenge comes directly, the payment goes through nginx": (side) => {
+    const [directly, through] = [askBySocket(side.merchant.port), askBySocket(nginx.get(side).port)];
+    return (path, headers) => ("PAYMENT-SIGNATURE" in headers ? through : directly)(path, headers);
+  },
   undici: (side) => askByFetch(side.merchant.port),
   "node:http": (side) => askByNodeHttp(side.merchant.port),
   "L05 aiohttp": (side) => askByPython("aiohttp", side.merchant.port),

@@ -106,6 +106,23 @@ compare("P40 the client leaves before settlement: charged as without us, the han
   ours: ({ closed, next }) => assert.deepEqual([closed, next.status], [true, 200]),
 });
 
+compare("P40 the client leaves while the facilitator settles: charged as without us, the server goes on", stage, {
+  run: async (side) => {
+    const payment = await stage.buyer.pay(await side.request({ path: "/weather" }));
+    const settled = side.facilitator.sent("/settle").length;
+    side.facilitator.delayMs.settle = 150;
+    const connection = await side.open();
+    connection.send(requestBytes(paid({ path: "/weather" }, payment)));
+    await until(() => side.facilitator.sent("/settle").length > settled);
+    connection.close();
+    await until(() => side.facilitator.usedNonces.size > settled);
+    side.facilitator.delayMs = {};
+    return side.request({ path: "/free" });
+  },
+  bare: (next) => assert.equal(next.status, 200),
+  ours: (next) => assert.equal(next.status, 200),
+});
+
 compare("res.destroy() in a paid handler: the connection closes, the server goes on", stage, {
   run: async (side) => {
     const payment = await stage.buyer.pay(await side.request({ path: "/paid/destroys" }));

@@ -152,6 +152,42 @@ compare("end(callback) makes the payment layer answer 402 {} without any header:
   ours: expectUntouched,
 });
 
+for (const [name, sabotage] of [
+  ["on the request", (engine) => (engine.onRequest = fail)],
+  ["on a challenge", (engine) => (engine.onResponseLate = fail)],
+  [
+    "on a paid answer",
+    (engine) => {
+      const onRequest = engine.onRequest.bind(engine);
+      engine.onRequest = (...head) => {
+        const begun = onRequest(...head);
+        if (begun !== null) begun.exchange.onResponse = fail;
+        return begun;
+      };
+    },
+  ],
+]) {
+  const broken = await openStage();
+  let payment;
+  if (broken.engine) sabotage(broken.engine.engine);
+  compare(`an exception inside us ${name}: the traffic passes as it came`, broken, {
+    run: async (side) => {
+      const challenge = await side.request({ path: "/weather" });
+      payment ??= await broken.buyer.pay(challenge);
+      return { challenge, answer: await side.request(paid({ path: "/weather" }, payment)) };
+    },
+    bare: ({ challenge, answer }) => assert.deepEqual([challenge.status, answer.status], [402, 200]),
+    ours: ({ challenge, answer }, bare) => {
+      if (name !== "on a paid answer") expectUntouched(challenge, bare.challenge);
+      if (name !== "on a challenge") expectUntouched(answer, bare.answer);
+    },
+  });
+}
+
+function fail() {
+  throw new Error("sabotage");
+}
+
 /** One payment per call of this function, the same for both merchants. */
 const payments = new Map();
 function payFor(path) {

@@ -29,9 +29,10 @@ const MAY_USE: &[(&str, &[&[&str]])] = &[
     ("replay", &[BELOW, &["diagnostic"]]),
     // The agent's half stands alone: it reads what servers send.
     ("client", &[&["dialect", "diagnostic", "http", "json"]]),
-    ("options", &[&["feedback", "http", "json"]]),
-    ("engine", &[BELOW, SIDE_BY_SIDE, &["guard", "options"]]),
-    ("exchange", &[BELOW, SIDE_BY_SIDE, &["engine", "options"]]),
+    ("options", &[&["diagnostic", "feedback", "http", "json"]]),
+    ("state", &[BELOW, SIDE_BY_SIDE, &["options"]]),
+    ("engine", &[BELOW, SIDE_BY_SIDE, &["guard", "options", "state"]]),
+    ("exchange", &[BELOW, SIDE_BY_SIDE, &["engine", "options", "state"]]),
 ];
 
 const SIDE_BY_SIDE: &[&str] = &["feedback", "agent_context", "diagnostic", "openapi", "backend", "replay"];

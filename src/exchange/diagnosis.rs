@@ -84,13 +84,13 @@ fn observe(exchange: &mut Exchange, now: Now, happened: crate::diagnostic::Excha
         None => Payer::Unknown,
     };
     let request = Request {
-        client_ip: std::str::from_utf8(exchange.client.ip()).unwrap_or_default(),
-        user_agent: exchange.client.user_agent().unwrap_or_default(),
-        credential: exchange.client.credential(),
+        client_ip: std::str::from_utf8(exchange.caller.ip()).unwrap_or_default(),
+        user_agent: exchange.caller.user_agent().unwrap_or_default(),
+        credential: exchange.caller.credential(),
         payer,
         valid_before: exchange.payment.as_ref().and_then(|payment| super::end::valid_before(&payment.text)),
-        agent_id: exchange.client.agent_id(),
-        operator_contact: exchange.client.operator_contact(),
+        agent_id: exchange.caller.agent_id(),
+        operator_contact: exchange.caller.operator_contact(),
     };
     let observed = diagnostics.observe(now.unix_ms, &request, happened);
     report(exchange, &observed);

@@ -152,8 +152,8 @@ pub(super) fn with_happened(exchange: &Exchange, tell: impl FnOnce(&Happened<'_>
     tell(&Happened {
         route: Text::Plain(&route),
         unix_ms: exchange.started.unix_ms,
-        request_headers: exchange.client.captured(),
-        user_agent: exchange.client.captured_agent(),
+        request_headers: exchange.caller.captured(),
+        user_agent: exchange.caller.captured_agent(),
         agent_context: &context,
     });
 }

@@ -29,7 +29,7 @@
 
 mod answer;
 mod challenge;
-mod client;
+mod caller;
 mod context;
 mod diagnosis;
 mod documents;
@@ -50,7 +50,7 @@ use crate::replay::Reservation;
 use crate::sys::clock::Now;
 use crate::verdict::{Skip, Verdict};
 
-use client::Client;
+use caller::Caller;
 pub use end::Outcome;
 
 /// How much of a body is in hand.
@@ -102,7 +102,7 @@ pub struct Exchange {
     /// The route pattern, or the path where the host knows none.
     route: Vec<u8>,
     path: Vec<u8>,
-    client: Client,
+    caller: Caller,
     request_has_origin: bool,
     /// The request asked for the open402 version that has extension members.
     extends_open402: bool,

@@ -67,7 +67,7 @@ fn submit(exchange: &mut Exchange, now: Now, parsed: Result<Submission, submissi
     let is_valid = |id: &str| matches!(engine.verify_id(id.as_bytes(), now), Verification::Valid { .. });
     let admitted = match enter(&state.limits) {
         Some(mut limits) => {
-            routes::admit(parsed, &links, &mut limits, exchange.client.ip(), now.monotonic_ms, is_valid)
+            routes::admit(parsed, &links, &mut limits, exchange.caller.ip(), now.monotonic_ms, is_valid)
         }
         None => Err(routes::feedback_unavailable(Some(1))),
     };
@@ -75,8 +75,8 @@ fn submit(exchange: &mut Exchange, now: Now, parsed: Result<Submission, submissi
         Err(answer) => exchange.reply(answer),
         Ok(_) if engine.shared.options.backend_url.is_none() => exchange.reply(routes::feedback_unavailable(None)),
         Ok(submission) => {
-            let agent = exchange.client.user_agent();
-            let json = submission.forward(via, agent, exchange.client.captured());
+            let agent = exchange.caller.user_agent();
+            let json = submission.forward(via, agent, exchange.caller.captured());
             exchange.wait_for(Awaited::Rating(json))
         }
     }

@@ -1,6 +1,6 @@
 //! The request phase: most requests are none of our business and must cost next to nothing.
 
-use super::client::Client;
+use super::caller::Caller;
 use super::{Exchange, Phase, Purpose, RequestHead, ResponseHead, answer, context, documents, proof, rating};
 use crate::dialect::open402::{self, Negotiated, Proof};
 use crate::dialect::{self, Dialect, Found, Payment, x402_v1, x402_v2};
@@ -110,7 +110,7 @@ impl Exchange {
             path: capped(path, ROUTE),
             request_has_origin: find(request.headers, "origin").is_present(),
             extends_open402: Negotiated::of(request.headers).allows_extensions(),
-            client: Client::new(options.diagnostics.is_some(), engine.shared.reports(), request),
+            caller: Caller::new(options.diagnostics.is_some(), engine.shared.reports(), request),
             context_raw: Default::default(),
             context: Default::default(),
             stated_length: None,

@@ -8,7 +8,7 @@ use crate::http::{Line, find};
 
 /// The caller, as far as it is known.
 #[derive(Debug, Default)]
-pub(super) struct Client {
+pub(super) struct Caller {
     ip: Vec<u8>,
     user_agent: Option<Vec<u8>>,
     captured: Captured,
@@ -17,20 +17,20 @@ pub(super) struct Client {
     operator_contact: Option<String>,
 }
 
-impl Client {
-    pub fn new(diagnoses: bool, reports: bool, request: &RequestHead<'_>) -> Client {
-        let mut client =
-            Client { ip: request.client_ip[..request.client_ip.len().min(64)].to_vec(), ..Client::default() };
+impl Caller {
+    pub fn new(diagnoses: bool, reports: bool, request: &RequestHead<'_>) -> Caller {
+        let mut caller =
+            Caller { ip: request.client_ip[..request.client_ip.len().min(64)].to_vec(), ..Caller::default() };
         if diagnoses || reports {
-            client.user_agent =
+            caller.user_agent =
                 find(request.headers, "user-agent").single().map(|agent| agent[..agent.len().min(512)].to_vec());
-            client.agent_id = open402::agent_id(request.headers);
+            caller.agent_id = open402::agent_id(request.headers);
         }
         if reports {
-            client.captured = Captured::from_headers(request.headers.iter().copied());
+            caller.captured = Captured::from_headers(request.headers.iter().copied());
         }
         if diagnoses {
-            client.credential = [x402_v2::PAYMENT_HEADER, x402_v1::PAYMENT_HEADER, "authorization"]
+            caller.credential = [x402_v2::PAYMENT_HEADER, x402_v1::PAYMENT_HEADER, "authorization"]
                 .into_iter()
                 .find_map(|name| match find(request.headers, name) {
                     Line::One(value) if !value.is_empty() && (name != "authorization" || is_x402(value)) => {
@@ -38,9 +38,9 @@ impl Client {
                     }
                     _ => None,
                 });
-            client.operator_contact = contact::operator_contact(request.headers).map(str::to_owned);
+            caller.operator_contact = contact::operator_contact(request.headers).map(str::to_owned);
         }
-        client
+        caller
     }
 
     /// The address the host gave, empty if none.

@@ -3,7 +3,7 @@
 //! The shape is that of the diagnostic proposal: `x402_escalation` with endpoint, amount, currency, correlation_id, diagnostic, timestamp;
 //! `balance` is added where known, because an empty wallet is the first thing an operator asks about.
 
-use crate::diagnostic::code::{Members, rfc3339};
+use crate::diagnostic::writer::{Object, rfc3339};
 
 use super::{Amount, ReceivedDiagnostic};
 
@@ -24,7 +24,7 @@ pub struct Call<'a> {
 
 /// The event as compact ASCII JSON.
 pub fn escalation_event(diagnostic: &ReceivedDiagnostic, call: &Call<'_>) -> Vec<u8> {
-    let mut out = Members::new();
+    let mut out = Object::default();
     out.text("type", "x402_escalation");
     out.text("endpoint", call.endpoint);
     if let Some(amount) = call.amount {
@@ -45,7 +45,7 @@ pub fn escalation_event(diagnostic: &ReceivedDiagnostic, call: &Call<'_>) -> Vec
 }
 
 fn as_received(diagnostic: &ReceivedDiagnostic) -> Vec<u8> {
-    let mut out = Members::new();
+    let mut out = Object::default();
     out.text("code", &diagnostic.code);
     let texts = [("reason", &diagnostic.reason), ("firstAttempt", &diagnostic.first_attempt)];
     for (name, value) in texts {

@@ -113,7 +113,7 @@ impl Attempts {
     }
 
     /// Keys held now, of all kinds.
-    pub fn len(&self) -> usize {
+    pub fn keys_held(&self) -> usize {
         self.payers.len() + self.credentials.len() + self.addresses.len() + self.settled.len()
     }
 

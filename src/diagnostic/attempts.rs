@@ -240,11 +240,12 @@ pub(super) const CREDENTIAL: u8 = 2;
 pub(super) const ADDRESS: u8 = 3;
 const PLACE: u8 = 4;
 
-/// Pool sizes, in keys. All full they take less than 4 MB.
+/// Pool sizes, in keys: under 4 MB with all of them full and after any number of evictions. The odd ones fill half of what
+/// their hash table holds; one key more, and evictions would make it double.
 const ADDRESSES: usize = 16_384;
-const CREDENTIALS: usize = 4_096;
-const PAYERS: usize = 4_096;
-const PLACES: usize = 8_192;
+const CREDENTIALS: usize = 1_792;
+const PAYERS: usize = 3_584;
+const PLACES: usize = 7_168;
 
 /// After a settled payment, how long nobody at that address is escalated for what the address did.
 const HOLD_BACK_MS: u64 = 24 * 3_600_000;

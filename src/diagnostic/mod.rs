@@ -358,7 +358,7 @@ fn is_shared(address: IpAddr) -> bool {
 /// The merchant hears of the same fault again only after a payment has settled, and not within an hour.
 const NOTICE_MS: u64 = 3_600_000;
 /// Parked observations at most.
-const PARKED: usize = 1_024;
+const PARKED: usize = 256;
 
 #[cfg(test)]
 mod tests;

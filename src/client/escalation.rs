@@ -39,37 +39,7 @@ pub fn escalation_event(diagnostic: &ReceivedDiagnostic, call: &Call<'_>) -> Vec
     if let Some(id) = diagnostic.correlation_id.as_deref().or(call.request_id) {
         out.text("correlation_id", id);
     }
-    out.json("diagnostic", &as_received(diagnostic));
+    out.json("diagnostic", &diagnostic.to_json());
     out.text("timestamp", &rfc3339(call.now_ms / 1000));
-    out.close()
-}
-
-fn as_received(diagnostic: &ReceivedDiagnostic) -> Vec<u8> {
-    let mut out = Object::default();
-    out.text("code", &diagnostic.code);
-    let texts = [("reason", &diagnostic.reason), ("firstAttempt", &diagnostic.first_attempt)];
-    for (name, value) in texts {
-        if let Some(value) = value {
-            out.text(name, value);
-        }
-    }
-    if let Some(policy) = diagnostic.retry_policy {
-        out.text("retry_policy", policy.as_str());
-    }
-    if let Some(attempts) = diagnostic.attempts {
-        out.raw("attempts", attempts);
-    }
-    let texts = [
-        ("message", &diagnostic.message),
-        ("suggestion", &diagnostic.suggestion),
-        ("facilitator_error_code", &diagnostic.facilitator_error_code),
-        ("client_error_code", &diagnostic.client_error_code),
-    ];
-    for (name, value) in texts {
-        if let Some(value) = value {
-            out.text(name, value);
-        }
-    }
-    out.raw("escalate", diagnostic.escalate);
     out.close()
 }

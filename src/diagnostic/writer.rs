@@ -12,6 +12,12 @@ impl Object {
         escape::write_string(&mut self.0, value);
     }
 
+    pub fn optional(&mut self, name: &str, value: &Option<String>) {
+        if let Some(value) = value {
+            self.text(name, value);
+        }
+    }
+
     /// A number or a boolean.
     pub fn raw(&mut self, name: &str, value: impl std::fmt::Display) {
         self.name(name);

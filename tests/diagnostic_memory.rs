@@ -36,7 +36,7 @@ fn full_pools_take_less_than_four_megabytes() {
     let diagnostics = Diagnostics::new(DiagnosticOptions::default());
     let failure =
         classify(Some("invalid_exact_evm_transaction_simulation_failed"), Phase::Verify, Brought::Payment).unwrap();
-    for index in 0..150_000u32 {
+    for index in 0..50_000u32 {
         let ip = std::net::Ipv4Addr::from(0xCB00_0000 + index).to_string();
         let (credential, payer) = (index.to_le_bytes(), format!("0x{index}"));
         let request = Request {

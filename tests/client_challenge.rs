@@ -135,3 +135,18 @@ fn what_cannot_be_paid_is_malformed() {
     let header = v2_header(&format!(r#"{{"x402Version":2,"accepts":[{many}]}}"#));
     assert_eq!(error_of(&header, ""), ChallengeError::Malformed("accepts"));
 }
+
+#[test]
+fn a_challenge_is_told_as_json() {
+    let open = parse_challenge(402, &[(b"www-authenticate", OPEN402.as_bytes())], b"").unwrap();
+    let expected = concat!(
+        r#"{"protocol":"open402","offers":[{"scheme":"open402","network":"solana","asset":"USDC","amount":"0.02","#,
+        r#""unit":"token","payTo":"GtwRecipientAddr1111111111111111111111111111"}]}"#
+    );
+    assert_eq!(String::from_utf8(open.to_json()).unwrap(), expected);
+    let value = include_str!("fixtures/v2-402-get.payment-required.b64.txt").trim();
+    let v2 = parse_challenge(402, &[(b"payment-required", value.as_bytes())], b"{}").unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&v2.to_json()).unwrap();
+    assert_eq!((&json["protocol"], &json["offers"][0]["unit"]), (&"x402/2".into(), &"atomic".into()));
+    assert!(json["extensions"]["bazaar"]["info"].is_object(), "extensions as they came");
+}

@@ -207,13 +207,29 @@ fn an_operator_gets_the_event_of_the_proposal() {
     let expected = concat!(
         r#"{"type":"x402_escalation","endpoint":"https://api.example.com/resource","amount":0.01,"currency":"USDC","#,
         r#""balance":0,"correlation_id":"0000000000000007","diagnostic":{"code":"WALLET_INSUFFICIENT_FUNDS","#,
-        r#""reason":"insufficient_balance","firstAttempt":"2026-03-10T00:00:00Z","retry_policy":"do_not_retry","#,
-        r#""attempts":8432,"message":"The wallet balance is too low for this payment.","#,
-        r#""suggestion":"Top up the wallet, then try again.","facilitator_error_code":"insufficient_funds","escalate":true},"#,
+        r#""reason":"insufficient_balance","retry_policy":"do_not_retry","attempts":8432,"#,
+        r#""firstAttempt":"2026-03-10T00:00:00Z","message":"The wallet balance is too low for this payment.","#,
+        r#""suggestion":"Top up the wallet, then try again.","escalate":true,"correlation_id":"0000000000000007","#,
+        r#""facilitator_error_code":"insufficient_funds","expires_at":99},"#,
         r#""timestamp":"2026-03-29T00:00:00Z"}"#
     );
     assert_eq!(String::from_utf8(event).unwrap(), expected);
     let short = escalation_event(&diagnostic(None, None, true), &Call { request_id: Some("mine"), ..Call::default() });
     let short: serde_json::Value = serde_json::from_slice(&short).unwrap();
     assert_eq!((&short["correlation_id"], &short["diagnostic"]["code"]), (&"mine".into(), &"SOMETHING_NEW".into()));
+}
+
+#[test]
+fn answers_are_told_as_json() {
+    let told = diagnostic(Some(Code::PaymentUnverified), Some(RetryPolicy::RetrySamePayment), false);
+    let state = CallState { payments_sent: 1, within_budget: true, ..CallState::default() };
+    let decision = String::from_utf8(decide(Some(&told), &state).to_json()).unwrap();
+    let expected = r#"{"action":"wait","wait_s":2,"send":"same_payment","block_endpoint":false,"tell_operator":false}"#;
+    assert_eq!(decision, expected);
+    let once = told.to_json();
+    assert_eq!(once, br#"{"code":"PAYMENT_UNVERIFIED","retry_policy":"retry_same_payment","escalate":false}"#);
+    let body = placement::into_body(b"{}", &ours(Reason::SignatureInvalid, true)).unwrap();
+    let read = parse_diagnostic(&[], &body).unwrap();
+    let again = placement::into_body(b"{}", &read.to_json()).unwrap();
+    assert_eq!(parse_diagnostic(&[], &again), Some(read), "nothing is lost");
 }

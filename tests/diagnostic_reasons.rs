@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use forge_x402::diagnostic::classify::{classify, from_open402_body, from_receipt, from_v1_body, from_v2_challenge};
+use forge_x402::diagnostic::classify::{
+    classify, from_open402_body, from_receipt, from_refusal, from_v1_body, from_v2_challenge,
+};
 use forge_x402::diagnostic::code::{Escalate, Origin};
 use forge_x402::diagnostic::{Brought, Failure, Phase, Reason};
 
@@ -314,4 +316,31 @@ fn facilitator_and_client_codes_are_kept_apart_and_free_text_is_not_repeated() {
     assert_eq!(codes("<script>alert(1)</script>"), (None, None));
     assert_eq!(codes(&"a".repeat(129)), (None, None));
     assert_eq!(codes("kyt_risk_detected: sanctions list 7"), (None, None));
+}
+
+#[test]
+fn a_refusal_of_the_merchants_own_is_no_failed_payment() {
+    for own in [
+        r#"{"error":"invalid_date"}"#,
+        r#"{"error":"missing_required_field: city"}"#,
+        r#"{"error":"duplicate"}"#,
+        r#"{"error":"unknown_error"}"#,
+        r#"{"error":"not found","detail":"no such channel"}"#,
+        r#"{"error":"[{\"code\":\"invalid_type\",\"path\":[\"city\"]}]"}"#,
+        r#"{"detail":[{"loc":["query","city"],"msg":"field required"}]}"#,
+        r#"{"message":"insufficient_funds"}"#,
+        "{}",
+        "not json",
+    ] {
+        assert_eq!(from_refusal(own.as_bytes(), Brought::Payment), None, "{own}");
+    }
+    for (refusal, expected) in [
+        (r#"{"error":"invalid_payment_signature_header"}"#, "malformed_payment"),
+        (r#"{"error":"insufficient_funds: balance 0"}"#, "insufficient_balance"),
+        (r#"{"error":"Replay rejected","detail":"Duplicate nonce (possible replay)"}"#, "request_nonce_reused"),
+        (r#"{"error":"Payment verification failed","detail":"Payment not confirmed on-chain"}"#, "settlement_pending"),
+        (r#"{"error":"Failed to verify payment: invalid_scheme"}"#, "requirements_mismatch"),
+    ] {
+        assert_eq!(name(&from_refusal(refusal.as_bytes(), Brought::Payment).unwrap()), expected, "{refusal}");
+    }
 }

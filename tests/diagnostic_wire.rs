@@ -1,8 +1,9 @@
 //! What a diagnostic looks like on the wire, and where it stands.
 
-use forge_x402::diagnostic::code::{Diagnostic, rfc3339};
+use forge_x402::diagnostic::code::Diagnostic;
 use forge_x402::diagnostic::contact::{checked, operator_contact};
 use forge_x402::diagnostic::placement::{Unplaced, into_body, takes_diagnostic};
+use forge_x402::diagnostic::writer::rfc3339;
 use forge_x402::diagnostic::{Code, CorrelationId, Reason, RetryPolicy};
 
 const START: u64 = 1_773_100_800_000;

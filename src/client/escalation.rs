@@ -3,7 +3,7 @@
 //! The shape is that of the diagnostic proposal: `x402_escalation` with endpoint, amount, currency, correlation_id, diagnostic, timestamp;
 //! `balance` is added where known, because an empty wallet is the first thing an operator asks about.
 
-use crate::diagnostic::code::{Members, rfc3339};
+use crate::diagnostic::writer::{Object, rfc3339};
 
 use super::{Amount, ReceivedDiagnostic};
 
@@ -24,7 +24,7 @@ pub struct Call<'a> {
 
 /// The event as compact ASCII JSON.
 pub fn escalation_event(diagnostic: &ReceivedDiagnostic, call: &Call<'_>) -> Vec<u8> {
-    let mut out = Members::new();
+    let mut out = Object::default();
     out.text("type", "x402_escalation");
     out.text("endpoint", call.endpoint);
     if let Some(amount) = call.amount {
@@ -39,37 +39,7 @@ pub fn escalation_event(diagnostic: &ReceivedDiagnostic, call: &Call<'_>) -> Vec
     if let Some(id) = diagnostic.correlation_id.as_deref().or(call.request_id) {
         out.text("correlation_id", id);
     }
-    out.json("diagnostic", &as_received(diagnostic));
+    out.json("diagnostic", &diagnostic.to_json());
     out.text("timestamp", &rfc3339(call.now_ms / 1000));
-    out.close()
-}
-
-fn as_received(diagnostic: &ReceivedDiagnostic) -> Vec<u8> {
-    let mut out = Members::new();
-    out.text("code", &diagnostic.code);
-    let texts = [("reason", &diagnostic.reason), ("firstAttempt", &diagnostic.first_attempt)];
-    for (name, value) in texts {
-        if let Some(value) = value {
-            out.text(name, value);
-        }
-    }
-    if let Some(policy) = diagnostic.retry_policy {
-        out.text("retry_policy", policy.as_str());
-    }
-    if let Some(attempts) = diagnostic.attempts {
-        out.raw("attempts", attempts);
-    }
-    let texts = [
-        ("message", &diagnostic.message),
-        ("suggestion", &diagnostic.suggestion),
-        ("facilitator_error_code", &diagnostic.facilitator_error_code),
-        ("client_error_code", &diagnostic.client_error_code),
-    ];
-    for (name, value) in texts {
-        if let Some(value) = value {
-            out.text(name, value);
-        }
-    }
-    out.raw("escalate", diagnostic.escalate);
     out.close()
 }

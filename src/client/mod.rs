@@ -7,6 +7,7 @@ mod budget;
 mod challenge;
 mod decide;
 mod escalation;
+mod json;
 mod received;
 
 pub use crate::diagnostic::{Code, RetryPolicy};

@@ -113,61 +113,47 @@ impl Attempts {
     }
 
     /// Keys held now, of all kinds.
-    pub fn len(&self) -> usize {
+    pub fn keys_held(&self) -> usize {
         self.payers.len() + self.credentials.len() + self.addresses.len() + self.settled.len()
     }
 
     fn failure(&mut self, now_ms: u64, keys: &Keys, reason: Reason, limits: &Thresholds) -> Option<Standing> {
-        let known = self.known(keys);
-        let id = known.map_or_else(new_id, |sequence| sequence.id);
-        let told = known.map_or_else(Told::default, |sequence| sequence.told);
-        let mut standing: Option<Standing> = None;
-        let mut by_address = (false, false);
-        let pools = [
-            (&mut self.payers, keys.payer, false),
-            (&mut self.credentials, keys.credential, false),
-            (&mut self.addresses, keys.address, true),
-        ];
-        for (pool, key, is_address) in pools {
+        let mut tally = Tally { now_ms, reason, limits, standing: None, by_address: (false, false) };
+        let pools = [&mut self.payers, &mut self.credentials, &mut self.addresses];
+        let of_pools = [keys.payer, keys.credential, keys.address];
+        let mut known: Option<(u64, Told)> = None;
+        let mut absent = [None; 3];
+        for (index, pool) in pools.into_iter().enumerate() {
+            let Some(key) = of_pools[index] else { continue };
+            match pool.get(key) {
+                Some(sequence) => {
+                    known.get_or_insert((sequence.id, sequence.told));
+                    tally.count(sequence, index == BY_ADDRESS);
+                }
+                None => absent[index] = Some(key),
+            }
+        }
+        // A new key joins the sequence the request belongs to: the payer's, else the credential's, else the address's.
+        for (index, key) in absent.into_iter().enumerate() {
             let Some(key) = key else { continue };
-            let fresh = || Sequence { id, told, first_ms: now_ms, attempts: 0, run: 0, reason: Reason::NoPayment };
-            let sequence = pool.get_or_insert_with(key, fresh).0;
-            sequence.count(now_ms, reason);
-            let correlation_id = CorrelationId(id);
-            let so_far = standing.get_or_insert(Standing {
-                attempts: 0,
-                first_ms: now_ms,
-                exceeded: false,
-                repeated: false,
-                correlation_id,
-            });
-            if u64::from(sequence.attempts) > so_far.attempts {
-                so_far.attempts = sequence.attempts.into();
-                so_far.first_ms = sequence.first_ms;
-            }
-            let (exceeded, repeated) = (sequence.exceeds(now_ms, limits), sequence.repeats(reason));
-            if is_address {
-                by_address = (exceeded, repeated);
-            } else {
-                so_far.exceeded |= exceeded;
-                so_far.repeated |= repeated;
-            }
+            let (id, told) = *known.get_or_insert_with(|| (new_id(), Told::default()));
+            let mut sequence = Sequence { id, told, first_ms: now_ms, attempts: 0, run: 0, reason: Reason::NoPayment };
+            tally.count(&mut sequence, index == BY_ADDRESS);
+            let pool = match index {
+                0 => &mut self.payers,
+                1 => &mut self.credentials,
+                _ => &mut self.addresses,
+            };
+            pool.insert(key, sequence);
         }
+        let mut standing = tally.standing?;
+        standing.correlation_id = CorrelationId(known?.0);
         // Looked up only when it matters: the ordinary unpaid request pays for one key, not for two.
-        if by_address != (false, false) && !keys.place.is_some_and(|place| self.is_held_back(now_ms, place)) {
-            let so_far = standing.as_mut()?;
-            so_far.exceeded |= by_address.0;
-            so_far.repeated |= by_address.1;
+        if tally.by_address != (false, false) && !keys.place.is_some_and(|place| self.is_held_back(now_ms, place)) {
+            standing.exceeded |= tally.by_address.0;
+            standing.repeated |= tally.by_address.1;
         }
-        standing
-    }
-
-    /// The sequence this request belongs to: the payer's, else the credential's, else the address's.
-    fn known(&self, keys: &Keys) -> Option<Sequence> {
-        let look = |pool: &Bounded<Sequence>, key: Option<Key>| key.and_then(|key| pool.peek(key).copied());
-        look(&self.payers, keys.payer)
-            .or_else(|| look(&self.credentials, keys.credential))
-            .or_else(|| look(&self.addresses, keys.address))
+        Some(standing)
     }
 
     fn is_held_back(&self, now_ms: u64, place: Place) -> bool {
@@ -201,6 +187,40 @@ impl Attempts {
         let pools = [&mut self.payers, &mut self.credentials, &mut self.addresses];
         let keys = [keys.payer, keys.credential, keys.address];
         pools.into_iter().zip(keys).filter_map(|(pool, key)| key.map(|key| (pool, key)))
+    }
+}
+
+/// One failure being counted under each of its keys.
+struct Tally<'l> {
+    now_ms: u64,
+    reason: Reason,
+    limits: &'l Thresholds,
+    standing: Option<Standing>,
+    /// What the address alone would say: exceeded, repeated.
+    by_address: (bool, bool),
+}
+
+impl Tally<'_> {
+    fn count(&mut self, sequence: &mut Sequence, is_address: bool) {
+        sequence.count(self.now_ms, self.reason);
+        let standing = self.standing.get_or_insert(Standing {
+            attempts: 0,
+            first_ms: self.now_ms,
+            exceeded: false,
+            repeated: false,
+            correlation_id: CorrelationId(sequence.id),
+        });
+        if u64::from(sequence.attempts) > standing.attempts {
+            standing.attempts = sequence.attempts.into();
+            standing.first_ms = sequence.first_ms;
+        }
+        let (exceeded, repeated) = (sequence.exceeds(self.now_ms, self.limits), sequence.repeats(self.reason));
+        if is_address {
+            self.by_address = (exceeded, repeated);
+        } else {
+            standing.exceeded |= exceeded;
+            standing.repeated |= repeated;
+        }
     }
 }
 
@@ -240,11 +260,15 @@ pub(super) const CREDENTIAL: u8 = 2;
 pub(super) const ADDRESS: u8 = 3;
 const PLACE: u8 = 4;
 
-/// Pool sizes, in keys. All full they take less than 4 MB.
+/// Place of the addresses among the pools.
+const BY_ADDRESS: usize = 2;
+
+/// Pool sizes, in keys: under 4 MB with all of them full and after any number of evictions. The odd ones fill half of what
+/// their hash table holds; one key more, and evictions would make it double.
 const ADDRESSES: usize = 16_384;
-const CREDENTIALS: usize = 4_096;
-const PAYERS: usize = 4_096;
-const PLACES: usize = 8_192;
+const CREDENTIALS: usize = 1_792;
+const PAYERS: usize = 3_584;
+const PLACES: usize = 7_168;
 
 /// After a settled payment, how long nobody at that address is escalated for what the address did.
 const HOLD_BACK_MS: u64 = 24 * 3_600_000;

@@ -108,6 +108,19 @@ pub fn from_open402_body(body: &[u8], brought: Brought) -> Option<Failure> {
     classify(text.as_deref(), Phase::Verify, brought)
 }
 
+/// A 4xx answer without a challenge. `None` unless its text is one that only payments fail with: a paid request may just as
+/// well be refused for what it asks, and a merchant's own `invalid_date` or list of issues is no failed payment.
+pub fn from_refusal(body: &[u8], brought: Brought) -> Option<Failure> {
+    let text = text_member(body, "detail").or_else(|| text_member(body, "error"))?;
+    let code = text.split_once(": ").map_or(text.as_str(), |(code, _)| code);
+    let speaks_of_payment = |text: &str| exact(text).is_some() && text != "unknown_error";
+    let known = speaks_of_payment(&text)
+        || speaks_of_payment(code)
+        || wrapped(&text, Phase::Verify).is_some()
+        || (!text.starts_with('[') && phrase(&text).is_some());
+    if known { classify(Some(&text), Phase::Verify, brought) } else { None }
+}
+
 #[derive(Clone, Copy)]
 struct Found {
     reason: Reason,

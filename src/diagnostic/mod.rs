@@ -13,6 +13,7 @@ pub mod contact;
 pub mod placement;
 mod reasons;
 mod texts;
+pub mod writer;
 
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -178,7 +179,7 @@ impl Diagnostics {
             return Observed::default();
         };
         let limits = Thresholds { attempts: self.options.attempts, min_age_ms: self.options.min_age_ms };
-        while let Ok(earlier) = self.parked.1.try_recv() {
+        for earlier in self.parked.1.try_iter().take(PARKED) {
             memory.attempts.update(earlier.now_ms, &earlier.keys, earlier.happened, &limits);
         }
         let standing = memory.attempts.update(now_ms, &keys, happened, &limits);
@@ -204,8 +205,8 @@ impl Diagnostics {
     }
 
     /// Keys held now: bounded, whatever comes.
-    pub fn len(&self) -> usize {
-        enter(&self.memory).map_or(0, |memory| memory.attempts.len())
+    pub fn keys_held(&self) -> usize {
+        enter(&self.memory).map_or(0, |memory| memory.attempts.keys_held())
     }
 
     fn keys(&self, request: &Request<'_>, proves: bool) -> Keys {
@@ -357,4 +358,7 @@ fn is_shared(address: IpAddr) -> bool {
 /// The merchant hears of the same fault again only after a payment has settled, and not within an hour.
 const NOTICE_MS: u64 = 3_600_000;
 /// Parked observations at most.
-const PARKED: usize = 1_024;
+const PARKED: usize = 256;
+
+#[cfg(test)]
+mod tests;

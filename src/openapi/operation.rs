@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::response::Answer;
 use super::schema::Examiner;
 use super::texts;
+use crate::feedback::wording::NESTED_NAME;
 use crate::json::{At, Found, Kind, Splice, escape};
 
 /// What all operations of one document share.
@@ -37,7 +38,7 @@ pub(crate) struct Operation<'l> {
 impl<'d, 't, 'p> Work<'d, 't, 'p> {
     pub fn new(document: &'d Document<'t>, plan: &'p Plan, already_ours: bool) -> Self {
         let fields = plan.feedback.as_ref().map(|feedback| feedback.fields()).unwrap_or_default();
-        let value_type = if fields == ["forge_feedback"] { "object" } else { "string" };
+        let value_type = if fields == [NESTED_NAME] { "object" } else { "string" };
         Work {
             document,
             plan,
@@ -155,7 +156,7 @@ impl<'d, 't, 'p> Work<'d, 't, 'p> {
             Found::Repeated => return None,
         };
         let raw = outline.raw_string(text)?;
-        if contains(&escape::unescape(raw), feedback.rate_url.as_bytes()) {
+        if feedback.link().is_mentioned_in(&escape::unescape(raw)) {
             return None;
         }
         let gap = if raw.is_empty() || escape::ends_in_white_space(raw) { "" } else { " " };
@@ -224,10 +225,6 @@ pub(crate) fn names_json(work: &Work<'_, '_, '_>, operation: At, list: &str) -> 
         return true;
     };
     outline.elements(types).any(|name| outline.string(name).is_some_and(|name| work.is_json(&name)))
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
 }
 
 const MAX_WARNINGS: usize = 200;

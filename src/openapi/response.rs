@@ -7,6 +7,7 @@ use super::document::{Place, Version};
 use super::operation::Work;
 use super::schema::{Examiner, Fit, Refusal};
 use super::texts;
+use crate::feedback::wording::ID_HEADER;
 use crate::json::{At, Found, Kind, Splice};
 
 /// Where the response stands, for warnings and for what its schemas are.
@@ -167,7 +168,7 @@ impl<'t> Work<'_, 't, '_> {
         match outline.get(response, "headers") {
             Found::One(headers) if outline.kind(headers) == Kind::Object => {
                 let there = outline.members(headers).any(|(name, _)| {
-                    outline.string(name).unwrap_or_default().eq_ignore_ascii_case(texts::ID_HEADER.as_bytes())
+                    outline.string(name).unwrap_or_default().eq_ignore_ascii_case(ID_HEADER.as_bytes())
                 });
                 if !there {
                     self.document.append(splice, headers, &header);

@@ -4,7 +4,8 @@
 
 use super::document::Version;
 use super::plan::Feedback;
-use super::texts::{ID_SCHEMA_MEMBERS, ISSUES, OUTCOMES, described_value, quoted};
+use super::texts::{ID_SCHEMA_MEMBERS, described_value, names, quoted};
+use crate::feedback::route_texts::{ISSUES, OUTCOMES};
 
 /// A path of ours: its place on the merchant's origin, and the path item as JSON.
 pub(crate) struct Route {
@@ -63,8 +64,9 @@ impl Writer {
     }
 
     fn body(&self) -> String {
+        let (outcomes, issues) = (names(&OUTCOMES), names(&ISSUES));
         let schema = format!(
-            "{{\"type\":\"object\",\"required\":[\"feedback_id\",\"outcome\"],\"properties\":{{\"feedback_id\":{{{ID_SCHEMA_MEMBERS}}},\"outcome\":{{\"type\":\"string\",\"enum\":{OUTCOMES}}},\"issue\":{{\"type\":\"string\",\"enum\":{ISSUES}}},\"note\":{{\"type\":\"string\",\"maxLength\":280,\"description\":\"No user data.\"}}}}}}"
+            "{{\"type\":\"object\",\"required\":[\"feedback_id\",\"outcome\"],\"properties\":{{\"feedback_id\":{{{ID_SCHEMA_MEMBERS}}},\"outcome\":{{\"type\":\"string\",\"enum\":{outcomes}}},\"issue\":{{\"type\":\"string\",\"enum\":{issues}}},\"note\":{{\"type\":\"string\",\"maxLength\":280,\"description\":\"No user data.\"}}}}}}"
         );
         match self.version {
             Version::Swagger2 => format!(
@@ -77,8 +79,8 @@ impl Writer {
     }
 
     fn rate_parameters(&self) -> String {
-        let issue = format!("\"type\":\"string\",\"enum\":{ISSUES}");
-        let outcome = format!("\"type\":\"string\",\"enum\":{OUTCOMES}");
+        let issue = format!("\"type\":\"string\",\"enum\":{}", names(&ISSUES));
+        let outcome = format!("\"type\":\"string\",\"enum\":{}", names(&OUTCOMES));
         let parameters = [
             ("feedback_id", true, "From the paid response.", ID_SCHEMA_MEMBERS),
             ("outcome", true, "Whether the call accomplished what you called it for.", outcome.as_str()),

@@ -1,10 +1,13 @@
-//! Every text and schema that enrichment adds to a document, except what the [`Plan`](super::Plan) brings along.
+//! Every text and schema that enrichment adds to a document, except what the [`Plan`](super::Plan) brings along
+//! and what the other rooms say too.
 //!
 //! All of it is ASCII JSON without white space, in a spelling that Swagger 2.0 and OpenAPI 3.0 to 3.2 share;
 //! where they differ the function takes the version.
 
 use super::document::Version;
 use super::plan::{BodyLayout, Context, Feedback};
+use crate::feedback::route_texts::{ISSUES, OUTCOMES, PROTOCOL};
+use crate::feedback::wording::{ID_HEADER, NESTED_NAME};
 use crate::json::escape::write_string;
 
 /// The members a paid body gains, as members of `properties`.
@@ -13,7 +16,7 @@ pub(crate) fn body_properties(feedback: &Feedback) -> String {
     let flat = format!("{FEEDBACK_ID},{FEEDBACK_URL}{hint}");
     match feedback.body_layout {
         BodyLayout::Flat => flat,
-        BodyLayout::Nested => format!("\"forge_feedback\":{{\"type\":\"object\",\"properties\":{{{flat}}}}}"),
+        BodyLayout::Nested => format!("\"{NESTED_NAME}\":{{\"type\":\"object\",\"properties\":{{{flat}}}}}"),
     }
 }
 
@@ -56,9 +59,11 @@ pub(crate) fn context_parameters(context: &Context, version: Version) -> Vec<(&'
 pub(crate) fn feedback_extension(feedback: &Feedback) -> String {
     let rate = format!("{}?feedback_id={{feedback_id}}&outcome={{outcome}}", feedback.rate_url);
     format!(
-        "\"x-forge-feedback\":{{\"protocol\":\"forge-feedback/0\",\"rate\":{},\"submit\":{},\"id_header\":\"{ID_HEADER}\",\"outcomes\":{OUTCOMES},\"issues\":{ISSUES}}}",
+        "\"x-forge-feedback\":{{\"protocol\":\"{PROTOCOL}\",\"rate\":{},\"submit\":{},\"id_header\":\"{ID_HEADER}\",\"outcomes\":{},\"issues\":{}}}",
         quoted(&rate),
-        quoted(feedback.submit_url())
+        quoted(feedback.submit_url()),
+        names(&OUTCOMES),
+        names(&ISSUES)
     )
 }
 
@@ -76,6 +81,12 @@ pub(crate) fn described_value(version: Version, description: &str, schema_member
     }
 }
 
+/// The names of a list of names and meanings, as a JSON array.
+pub(crate) fn names(list: &[(&str, &str)]) -> String {
+    let names: Vec<String> = list.iter().map(|(name, _)| quoted(name)).collect();
+    format!("[{}]", names.join(","))
+}
+
 /// A JSON string with its quotes, ASCII only.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len() + 2);
@@ -83,12 +94,8 @@ pub(crate) fn quoted(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-pub(crate) const ID_HEADER: &str = "Forge-Feedback-Id";
 /// Marks our own query parameters, so that a document that was enriched before is not taken for a merchant who owns them.
 pub(crate) const CONTEXT_MARK: &str = "x-forge-agent-context";
-pub(crate) const OUTCOMES: &str = r#"["fully","partially","no","not_evaluated"]"#;
-pub(crate) const ISSUES: &str =
-    r#"["wrong_output","unmet_expectation","schema_mismatch","slow","unclear_docs","too_expensive"]"#;
 pub(crate) const ID_SCHEMA_MEMBERS: &str = r#""type":"string","pattern":"^[A-Za-z0-9_-]{22}$""#;
 
 const FEEDBACK_ID: &str = r#""feedback_id":{"type":"string","pattern":"^[A-Za-z0-9_-]{22}$"}"#;

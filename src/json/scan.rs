@@ -169,7 +169,9 @@ pub(crate) fn text_of<'t>(text: &'t [u8], range: &Range<usize>) -> Option<Cow<'t
 
 /// Whether the raw key (inside its quotes) reads `name`.
 pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
-    raw == name.as_bytes() || (raw.contains(&b'\\') && *escape::unescape(raw) == *name.as_bytes())
+    // An escape is longer than what it stands for, so a raw key of the same length or less has none that matters.
+    raw == name.as_bytes()
+        || (raw.len() > name.len() && raw.contains(&b'\\') && *escape::unescape(raw) == *name.as_bytes())
 }
 
 /// Whether the text is one valid JSON value of any kind.

@@ -19,11 +19,12 @@ const MAY_USE: &[(&str, &[&[&str]])] = &[
     ("json", &[]),
     ("http", &[&["json"]]),
     ("dialect", &[&["json", "http", "verdict"]]),
-    // What is added to the traffic, side by side. Only feedback has words for agents, so the ask of agent_context is there.
+    // What is added to the traffic, side by side. Only feedback has words for agents, so others
+    // take names and texts from there.
     ("feedback", &[BELOW]),
     ("agent_context", &[BELOW, &["feedback"]]),
     ("diagnostic", &[BELOW]),
-    ("openapi", &[BELOW]),
+    ("openapi", &[BELOW, &["feedback"]]),
     ("backend", &[BELOW]),
     // A refusal of ours carries a diagnostic, as any other.
     ("replay", &[BELOW, &["diagnostic"]]),

@@ -9,6 +9,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memchr2;
+
 use super::escape;
 use super::scan::{self, Fault, Kind};
 
@@ -47,28 +49,31 @@ impl<'t> Outline<'t> {
         let mut open: Vec<usize> = Vec::new();
         let mut at = 0;
         while let Some(&byte) = text.get(at) {
-            let start = at;
-            at = match byte {
-                b'}' | b']' => {
-                    let next = nodes.len() as u32;
-                    if let Some(node) = open.pop().and_then(|index| nodes.get_mut(index)) {
-                        let node: &mut Node = node;
-                        (node.end, node.next) = (at as u32 + 1, next);
-                    }
-                    at + 1
+            let end = match byte {
+                b' ' | b'\n' | b'\r' | b'\t' | b',' | b':' => {
+                    at += 1;
+                    continue;
                 }
                 b'{' | b'[' => {
                     open.push(nodes.len());
-                    nodes.push(Node { start: start as u32, end: 0, next: 0 });
-                    at + 1
+                    nodes.push(Node { start: at as u32, end: 0, next: 0 });
+                    at += 1;
+                    continue;
+                }
+                b'}' | b']' => {
+                    at += 1;
+                    let next = nodes.len() as u32;
+                    if let Some(node) = open.pop().and_then(|index| nodes.get_mut(index)) {
+                        let node: &mut Node = node;
+                        (node.end, node.next) = (at as u32, next);
+                    }
+                    continue;
                 }
                 b'"' => string_end(text, at),
-                b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => at + 1,
                 _ => word_end(text, at),
             };
-            if !matches!(byte, b'{' | b'[' | b'}' | b']' | b',' | b':' | b' ' | b'\n' | b'\r' | b'\t') {
-                nodes.push(Node { start: start as u32, end: at as u32, next: nodes.len() as u32 + 1 });
-            }
+            nodes.push(Node { start: at as u32, end: end as u32, next: nodes.len() as u32 + 1 });
+            at = end;
         }
         Ok(Outline { text, nodes })
     }
@@ -175,14 +180,13 @@ impl<'t> Outline<'t> {
 
 fn string_end(text: &[u8], quote: usize) -> usize {
     let mut at = quote + 1;
-    loop {
-        match text.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
-            None => return text.len(),
+    while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        if text.get(at + found) == Some(&b'"') {
+            return at + found + 1;
         }
+        at += found + 2;
     }
+    text.len()
 }
 
 fn word_end(text: &[u8], start: usize) -> usize {

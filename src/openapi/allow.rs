@@ -26,6 +26,8 @@ pub(crate) struct RouteRule {
     pub default: Option<bool>,
     /// The merchant's own query parameters whose names begin with `agent_`.
     pub agent_parameters: Vec<String>,
+    /// The path, set when the rule is learned.
+    pub template: String,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +54,12 @@ impl Rules {
         self.find(method, path).is_some_and(|rule| rule.agent_parameters.iter().any(|known| known == name))
     }
 
+    /// The path of the document that this request is one of, with the server's prefix if the request has it:
+    /// `/v1/weather/{city}`.
+    pub fn template(&self, method: &str, path: &str) -> Option<&str> {
+        self.find(method, path).map(|rule| rule.template.as_str())
+    }
+
     /// Learns a route. Two that cannot be told apart both have to agree.
     pub(crate) fn add(&mut self, method: &str, path: &str, rule: &RouteRule) {
         if segments(path).count() > MAX_SEGMENTS {
@@ -67,7 +75,7 @@ impl Rules {
         let Some(node) = self.nodes.get_mut(at) else { return };
         match node.methods.iter_mut().find(|(known, _)| **known == *method) {
             Some((_, known)) => known.narrow(rule),
-            None => node.methods.push((method.into(), rule.clone())),
+            None => node.methods.push((method.into(), RouteRule { template: path.to_owned(), ..rule.clone() })),
         }
     }
 

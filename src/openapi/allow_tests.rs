@@ -97,3 +97,11 @@ fn a_path_too_deep_to_learn_costs_nothing() {
     rules.add("GET", &deep, &RouteRule { range: Some(false), ..RouteRule::default() });
     assert!(rules.allows_body("GET", &deep, 200));
 }
+
+#[test]
+fn e14_a_request_is_named_by_its_path_in_the_document() {
+    let rules = rules(&[("GET", "/users/{id}", true), ("GET", "/users/me", true)]);
+    assert_eq!(rules.template("GET", "/users/7?x=1"), Some("/users/{id}"));
+    assert_eq!(rules.template("HEAD", "/users/me/"), Some("/users/me"));
+    assert_eq!(rules.template("POST", "/users/7"), None);
+}

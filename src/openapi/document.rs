@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use memchr::memmem;
+
 use super::schema::Refusal;
 use crate::json::{At, Found, Kind, Outline, Splice};
 
@@ -38,7 +40,7 @@ pub(crate) struct Place {
 
 impl<'t> Document<'t> {
     pub fn new(outline: Outline<'t>, version: Version) -> Self {
-        let names_itself = |text: &[u8]| ANCHORS.iter().any(|name| contains(text, name.as_bytes()));
+        let names_itself = |text: &[u8]| ANCHORS.iter().any(|name| memmem::find(text, name.as_bytes()).is_some());
         let has_anchors = names_itself(outline.text) && has_anchor(&outline, outline.root());
         Document { outline, version, has_anchors, index: RefCell::default(), copied: Cell::new(0) }
     }
@@ -183,18 +185,6 @@ fn has_anchor(outline: &Outline<'_>, at: At) -> bool {
 fn is_key(outline: &Outline<'_>, at: At) -> bool {
     let rest = outline.text.get(outline.range(at).end..).unwrap_or_default();
     rest.trim_ascii_start().starts_with(b":")
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    // `$` is rare in a document, so most positions are passed at the speed of a byte search.
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(|&byte| byte == b'$') {
-        rest = rest.get(at + 1..).unwrap_or_default();
-        if rest.starts_with(part.get(2..).unwrap_or_default()) {
-            return true;
-        }
-    }
-    false
 }
 
 /// `~1` and `~0` of a JSON Pointer.

@@ -54,19 +54,19 @@ pub fn enrich(document: &[u8], plan: &Plan) -> Result<Enriched, Skip> {
     let document = Document::new(outline, version);
     let mut work = Work::new(&document, plan, already_ours);
     let mut splice = Splice::new(document.outline.text);
-    let mut rules = Rules::default();
+    let mut learned = Learned { rules: Rules::default(), prefixes: servers::prefixes(&document, root) };
     for (key, item) in document.outline.members(paths) {
         let path = document.outline.string(key).unwrap_or_default();
         let Ok(path) = std::str::from_utf8(&path) else { continue };
         if path.starts_with('/') {
-            path_item(&mut work, &mut splice, &mut rules, path, item, !already_ours);
+            path_item(&mut work, &mut splice, &mut learned, path, item, !already_ours);
         }
     }
     if !already_ours {
         once(&mut work, &mut splice, paths);
     }
     let warnings = work.warnings;
-    Ok(Enriched { text: splice.finish(), rules, warnings })
+    Ok(Enriched { text: splice.finish(), rules: learned.rules, warnings })
 }
 
 impl Skip {
@@ -104,7 +104,7 @@ impl std::error::Error for Skip {}
 fn path_item<'t>(
     work: &mut Work<'_, 't, '_>,
     splice: &mut Splice<'t>,
-    rules: &mut Rules,
+    learned: &mut Learned,
     path: &str,
     site: At,
     editable: bool,
@@ -130,11 +130,12 @@ fn path_item<'t>(
             editable: editable && !by_reference,
         };
         let rule = work.operation(splice, &operation);
-        learn(document, rules, method, path, [object, item, outline.root()], &rule);
+        let nearer = [object, item].into_iter().find_map(|holder| servers::prefixes(document, holder));
+        learned.add(method, path, nearer.as_deref(), &rule);
     };
     for (key, object) in outline.members(item) {
-        if let Some(method) = METHODS.iter().find(|method| outline.reads(key, &method.to_ascii_lowercase())) {
-            one(work, method, object);
+        if let Some(method) = METHODS.iter().find(|(name, _)| outline.reads(key, name)) {
+            one(work, method.1, object);
         } else if outline.reads(key, "additionalOperations") {
             for (method, object) in outline.members(object) {
                 let method = outline.string(method).unwrap_or_default();
@@ -144,12 +145,20 @@ fn path_item<'t>(
     }
 }
 
-/// Keeps a rule under the bare path and under each server's prefix; the nearest list of servers counts.
-fn learn(document: &Document<'_>, rules: &mut Rules, method: &str, path: &str, holders: [At; 3], rule: &RouteRule) {
-    rules.add(method, path, rule);
-    let prefixes = holders.iter().find_map(|&holder| servers::prefixes(document, holder)).unwrap_or_default();
-    for prefix in prefixes.iter().filter(|prefix| !prefix.is_empty()) {
-        rules.add(method, &format!("{prefix}{path}"), rule);
+/// The rules so far, and the prefixes of the document's own servers.
+struct Learned {
+    rules: Rules,
+    prefixes: Option<Vec<String>>,
+}
+
+impl Learned {
+    /// Keeps a rule under the bare path and under each server's prefix; the nearest list of servers counts.
+    fn add(&mut self, method: &str, path: &str, nearer: Option<&[String]>, rule: &RouteRule) {
+        self.rules.add(method, path, rule);
+        let prefixes = nearer.or(self.prefixes.as_deref()).unwrap_or_default();
+        for prefix in prefixes.iter().filter(|prefix| !prefix.is_empty()) {
+            self.rules.add(method, &[prefix, path].concat(), rule);
+        }
     }
 }
 
@@ -221,4 +230,14 @@ fn not_json(text: &[u8]) -> Skip {
 }
 
 const MAX_DOCUMENT: usize = 5 << 20;
-const METHODS: [&str; 9] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY"];
+const METHODS: [(&str, &str); 9] = [
+    ("get", "GET"),
+    ("put", "PUT"),
+    ("post", "POST"),
+    ("delete", "DELETE"),
+    ("options", "OPTIONS"),
+    ("head", "HEAD"),
+    ("patch", "PATCH"),
+    ("trace", "TRACE"),
+    ("query", "QUERY"),
+];

@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::response::Answer;
 use super::schema::Examiner;
 use super::texts;
+use crate::feedback::wording::{Link, NESTED_NAME};
 use crate::json::{At, Found, Kind, Splice, escape};
 
 /// What all operations of one document share.
@@ -17,9 +18,39 @@ pub(crate) struct Work<'d, 't, 'p> {
     /// Room for our fields in responses, and for `agent_context` in requests.
     pub responses: Examiner<'d, 't>,
     pub requests: Examiner<'d, 't>,
+    pub additions: Additions,
+    pub warnings: Vec<String>,
+}
+
+/// What is added again and again, written once.
+pub(crate) struct Additions {
     /// The fields as members of `properties`; empty if bodies take none.
     pub field_properties: String,
-    pub warnings: Vec<String>,
+    pub id_header: String,
+    pub context_property: String,
+    /// Name and parameter object.
+    pub context_parameters: Vec<(&'static str, String)>,
+    /// The sentence as it stands inside a JSON string, and the link it gives.
+    sentence: Option<(String, Link)>,
+}
+
+impl Additions {
+    fn new(plan: &Plan, version: Version) -> Self {
+        let feedback = plan.feedback.as_ref();
+        let context = plan.context.as_ref();
+        let fields = feedback.filter(|feedback| !feedback.fields().is_empty());
+        let inside = |text: &str| {
+            let quoted = texts::quoted(text);
+            quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+        };
+        Additions {
+            field_properties: fields.map(texts::body_properties).unwrap_or_default(),
+            id_header: texts::id_header(version),
+            context_property: context.map(texts::context_property).unwrap_or_default(),
+            context_parameters: context.map(|context| texts::context_parameters(context, version)).unwrap_or_default(),
+            sentence: feedback.map(|feedback| (inside(&feedback.sentence), feedback.link())),
+        }
+    }
 }
 
 pub(crate) struct Operation<'l> {
@@ -37,16 +68,13 @@ pub(crate) struct Operation<'l> {
 impl<'d, 't, 'p> Work<'d, 't, 'p> {
     pub fn new(document: &'d Document<'t>, plan: &'p Plan, already_ours: bool) -> Self {
         let fields = plan.feedback.as_ref().map(|feedback| feedback.fields()).unwrap_or_default();
-        let value_type = if fields == ["forge_feedback"] { "object" } else { "string" };
+        let value_type = if fields == [NESTED_NAME] { "object" } else { "string" };
         Work {
             document,
             plan,
             responses: Examiner::new(document, fields, value_type, already_ours),
             requests: Examiner::new(document, &["agent_context"], "object", already_ours),
-            field_properties: match &plan.feedback {
-                Some(feedback) if !fields.is_empty() => texts::body_properties(feedback),
-                _ => String::new(),
-            },
+            additions: Additions::new(plan, document.version),
             warnings: Vec::new(),
         }
     }
@@ -129,7 +157,7 @@ impl<'d, 't, 'p> Work<'d, 't, 'p> {
 
     /// Puts the sentence behind the description, or behind the summary where there is no description.
     fn description(&self, splice: &mut Splice<'t>, operation: At, appended: &mut Vec<String>) {
-        let Some(feedback) = &self.plan.feedback else { return };
+        let Some((sentence, _)) = &self.additions.sentence else { return };
         if let Some(description) = self.sentence_after(splice, operation, "description") {
             let summary = self.document.outline.one(operation, "summary");
             let summary = summary.and_then(|summary| self.document.outline.raw_string(summary)).unwrap_or_default();
@@ -139,15 +167,13 @@ impl<'d, 't, 'p> Work<'d, 't, 'p> {
                 Some(last) if last.is_alphanumeric() => ". ",
                 Some(_) => " ",
             };
-            let sentence = texts::quoted(&feedback.sentence);
-            let sentence = sentence.trim_start_matches('"');
-            appended.push(format!("\"{description}\":\"{summary}{gap}{sentence}"));
+            appended.push(format!("\"{description}\":\"{summary}{gap}{sentence}\""));
         }
     }
 
     /// Puts the sentence behind a text member; gives the name back if there is no such member.
     pub fn sentence_after(&self, splice: &mut Splice<'t>, object: At, name: &'static str) -> Option<&'static str> {
-        let feedback = self.plan.feedback.as_ref()?;
+        let (sentence, link) = self.additions.sentence.as_ref()?;
         let outline = &self.document.outline;
         let text = match outline.get(object, name) {
             Found::Absent => return Some(name),
@@ -155,13 +181,11 @@ impl<'d, 't, 'p> Work<'d, 't, 'p> {
             Found::Repeated => return None,
         };
         let raw = outline.raw_string(text)?;
-        if contains(&escape::unescape(raw), feedback.rate_url.as_bytes()) {
+        if link.is_mentioned_in(&escape::unescape(raw)) {
             return None;
         }
         let gap = if raw.is_empty() || escape::ends_in_white_space(raw) { "" } else { " " };
-        let sentence = texts::quoted(&feedback.sentence);
-        let inner = sentence.trim_matches('"');
-        splice.insert(outline.range(text).end - 1, format!("{gap}{inner}"));
+        splice.insert(outline.range(text).end - 1, [gap, sentence].concat());
         None
     }
 
@@ -184,10 +208,10 @@ impl<'d, 't, 'p> Work<'d, 't, 'p> {
                 return false;
             }
         };
-        if !edits || self.field_properties.is_empty() || self.document.reserve(&fit.place).is_err() {
+        if !edits || self.additions.field_properties.is_empty() || self.document.reserve(&fit.place).is_err() {
             return !fit.closed;
         }
-        self.describe_at(splice, schema, &fit, &self.field_properties, None);
+        self.describe_at(splice, schema, &fit, &self.additions.field_properties, None);
         true
     }
 }
@@ -224,10 +248,6 @@ pub(crate) fn names_json(work: &Work<'_, '_, '_>, operation: At, list: &str) -> 
         return true;
     };
     outline.elements(types).any(|name| outline.string(name).is_some_and(|name| work.is_json(&name)))
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
 }
 
 const MAX_WARNINGS: usize = 200;

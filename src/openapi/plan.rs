@@ -1,5 +1,7 @@
 //! What is to be added to a document, settled before the document is seen.
 
+use crate::feedback::wording::{BODY_NAMES, Link, NESTED_NAME};
+
 /// The additions to make. Two equal plans make the same document of the same text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -51,15 +53,19 @@ impl Feedback {
     pub(crate) fn fields(&self) -> &'static [&'static str] {
         match (self.inject_body, self.body_layout, self.rate_hint) {
             (false, ..) => &[],
-            (true, BodyLayout::Nested, _) => &["forge_feedback"],
-            (true, BodyLayout::Flat, true) => &["feedback_id", "feedback_url", "rate_this_call"],
-            (true, BodyLayout::Flat, false) => &["feedback_id", "feedback_url"],
+            (true, BodyLayout::Nested, _) => &[NESTED_NAME],
+            (true, BodyLayout::Flat, true) => &BODY_NAMES,
+            (true, BodyLayout::Flat, false) => BODY_NAMES.split_last().map_or(&[], |(_, names)| names),
         }
     }
 
     /// `<origin><base_path>`, where a rating with a note is sent.
     pub(crate) fn submit_url(&self) -> &str {
         self.rate_url.strip_suffix("/rate").unwrap_or(&self.rate_url)
+    }
+
+    pub(crate) fn link(&self) -> Link {
+        Link::new(self.origin().unwrap_or_default(), &self.base_path)
     }
 
     /// The origin of the rating routes, if it is known.

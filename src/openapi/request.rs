@@ -1,7 +1,7 @@
 //! The request of a paid operation, where agents are asked for their context: a member of the JSON body, or
 //! query parameters where there is no such body. Also which `agent_` parameters are the merchant's own.
 
-use super::document::Version;
+use super::document::{Place, Version};
 use super::operation::{Operation, Work};
 use super::response::Body;
 use super::schema::Refusal;
@@ -12,12 +12,11 @@ impl<'t> Work<'_, 't, '_> {
     /// Describes agent context. `appended` collects members for the end of the operation.
     pub fn request(&mut self, splice: &mut Splice<'t>, operation: &Operation<'_>, appended: &mut Vec<String>) {
         let Some(context) = &self.plan.context else { return };
-        let property = texts::context_property(context);
         let required = context.required.then_some("agent_context");
         match self.request_body(operation) {
             Ok(Some((site, place, bodies))) => self.document.edit_at(splice, site, &place, |splice| {
                 for body in &bodies {
-                    self.describe(splice, body, &property, required);
+                    self.describe(splice, body, &self.additions.context_property, required);
                 }
             }),
             Ok(None) => self.parameters(splice, operation, appended),
@@ -49,11 +48,7 @@ impl<'t> Work<'_, 't, '_> {
     }
 
     /// The JSON body of the request, if there is one, with room for the member in each of its schemas.
-    #[allow(clippy::type_complexity)]
-    fn request_body(
-        &self,
-        operation: &Operation<'_>,
-    ) -> Result<Option<(At, super::document::Place, Vec<Body>)>, Refusal> {
+    fn request_body(&self, operation: &Operation<'_>) -> Result<Option<(At, Place, Vec<Body>)>, Refusal> {
         let Some(site) = self.body_site(operation) else { return Ok(None) };
         let place = self.document.follow(site)?;
         let bodies = self.bodies(place.target, operation.consumes_json, &self.requests)?;
@@ -81,13 +76,10 @@ impl<'t> Work<'_, 't, '_> {
     }
 
     fn parameters(&self, splice: &mut Splice<'t>, operation: &Operation<'_>, appended: &mut Vec<String>) {
-        let Some(context) = &self.plan.context else { return };
         let taken = self.agent_parameters(operation);
-        let added: Vec<String> = texts::context_parameters(context, self.document.version)
-            .into_iter()
-            .filter(|(name, _)| !taken.iter().any(|known| known == name))
-            .map(|(_, parameter)| parameter)
-            .collect();
+        let missing =
+            self.additions.context_parameters.iter().filter(|(name, _)| !taken.iter().any(|known| known == name));
+        let added: Vec<&str> = missing.map(|(_, parameter)| parameter.as_str()).collect();
         if added.is_empty() {
             return;
         }

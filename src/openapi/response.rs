@@ -6,7 +6,7 @@
 use super::document::{Place, Version};
 use super::operation::Work;
 use super::schema::{Examiner, Fit, Refusal};
-use super::texts;
+use crate::feedback::wording::ID_HEADER;
 use crate::json::{At, Found, Kind, Splice};
 
 /// Where the response stands, for warnings and for what its schemas are.
@@ -54,7 +54,7 @@ impl<'t> Work<'_, 't, '_> {
             self.warn(answer.label, refusal);
             return answer.editable && open;
         }
-        let describe = answer.editable && !self.field_properties.is_empty();
+        let describe = answer.editable && !self.additions.field_properties.is_empty();
         let room = match describe {
             true => bodies.iter().try_for_each(|body| self.reserve(body)),
             false => Ok(()),
@@ -62,7 +62,7 @@ impl<'t> Work<'_, 't, '_> {
         self.document.edit_at(splice, answer.site, &place, |splice| {
             if describe && room.is_ok() {
                 for body in &bodies {
-                    self.describe(splice, body, &self.field_properties, None);
+                    self.describe(splice, body, &self.additions.field_properties, None);
                 }
             }
             self.id_header(splice, place.target);
@@ -163,14 +163,14 @@ impl<'t> Work<'_, 't, '_> {
 
     fn id_header(&self, splice: &mut Splice<'t>, response: At) {
         let outline = &self.document.outline;
-        let header = texts::id_header(self.document.version);
+        let header = &self.additions.id_header;
         match outline.get(response, "headers") {
             Found::One(headers) if outline.kind(headers) == Kind::Object => {
                 let there = outline.members(headers).any(|(name, _)| {
-                    outline.string(name).unwrap_or_default().eq_ignore_ascii_case(texts::ID_HEADER.as_bytes())
+                    outline.string(name).unwrap_or_default().eq_ignore_ascii_case(ID_HEADER.as_bytes())
                 });
                 if !there {
-                    self.document.append(splice, headers, &header);
+                    self.document.append(splice, headers, header);
                 }
             }
             Found::Absent if outline.kind(response) == Kind::Object => {

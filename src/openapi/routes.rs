@@ -4,7 +4,8 @@
 
 use super::document::Version;
 use super::plan::Feedback;
-use super::texts::{ID_SCHEMA_MEMBERS, ISSUES, OUTCOMES, described_value, quoted};
+use super::texts::{self, ID_SCHEMA_MEMBERS, NOTE_TEXT, described_value, names, quoted};
+use crate::feedback::route_texts::{ISSUES, OUTCOMES};
 
 /// A path of ours: its place on the merchant's origin, and the path item as JSON.
 pub(crate) struct Route {
@@ -17,16 +18,10 @@ pub(crate) fn routes(feedback: &Feedback, version: Version, servers: Option<&str
     let writer = Writer { version };
     let servers = servers.map(|url| format!("\"servers\":[{{\"url\":{}}}],", quoted(url))).unwrap_or_default();
     let base = feedback.base_path.as_str();
-    let form = writer.operation(
-        "forgeFeedbackForm",
-        "How to rate a paid call",
-        "",
-        &[("200", "What can be sent, and what it means.", OBJECT)],
-    );
-    let submit = writer.operation("forgeFeedbackSubmit", "Rate a paid call, with a note", &writer.body(), &SUBMIT);
-    let rate =
-        writer.operation("forgeFeedbackRate", "Rate a paid call in one request", &writer.rate_parameters(), &RATE);
-    let summary = writer.operation("forgeFeedbackSummary", "Ratings of this service", "", &SUMMARY);
+    let form = writer.operation("forgeFeedbackForm", texts::FORM_SUMMARY, "", &[("200", texts::FORM_ANSWER, OBJECT)]);
+    let submit = writer.operation("forgeFeedbackSubmit", texts::SUBMIT_SUMMARY, &writer.body(), &SUBMIT);
+    let rate = writer.operation("forgeFeedbackRate", texts::RATE_SUMMARY, &writer.rate_parameters(), &RATE);
+    let summary = writer.operation("forgeFeedbackSummary", texts::SUMMARY_SUMMARY, "", &SUMMARY);
     vec![
         Route { path: base.to_owned(), item: format!("{{{servers}\"get\":{form},\"post\":{submit}}}") },
         Route { path: format!("{base}/rate"), item: format!("{{{servers}\"get\":{rate}}}") },
@@ -63,8 +58,9 @@ impl Writer {
     }
 
     fn body(&self) -> String {
+        let (outcomes, issues) = (names(&OUTCOMES), names(&ISSUES));
         let schema = format!(
-            "{{\"type\":\"object\",\"required\":[\"feedback_id\",\"outcome\"],\"properties\":{{\"feedback_id\":{{{ID_SCHEMA_MEMBERS}}},\"outcome\":{{\"type\":\"string\",\"enum\":{OUTCOMES}}},\"issue\":{{\"type\":\"string\",\"enum\":{ISSUES}}},\"note\":{{\"type\":\"string\",\"maxLength\":280,\"description\":\"No user data.\"}}}}}}"
+            "{{\"type\":\"object\",\"required\":[\"feedback_id\",\"outcome\"],\"properties\":{{\"feedback_id\":{{{ID_SCHEMA_MEMBERS}}},\"outcome\":{{\"type\":\"string\",\"enum\":{outcomes}}},\"issue\":{{\"type\":\"string\",\"enum\":{issues}}},\"note\":{{\"type\":\"string\",\"maxLength\":280,\"description\":\"{NOTE_TEXT}\"}}}}}}"
         );
         match self.version {
             Version::Swagger2 => format!(
@@ -77,12 +73,12 @@ impl Writer {
     }
 
     fn rate_parameters(&self) -> String {
-        let issue = format!("\"type\":\"string\",\"enum\":{ISSUES}");
-        let outcome = format!("\"type\":\"string\",\"enum\":{OUTCOMES}");
+        let issue = format!("\"type\":\"string\",\"enum\":{}", names(&ISSUES));
+        let outcome = format!("\"type\":\"string\",\"enum\":{}", names(&OUTCOMES));
         let parameters = [
-            ("feedback_id", true, "From the paid response.", ID_SCHEMA_MEMBERS),
-            ("outcome", true, "Whether the call accomplished what you called it for.", outcome.as_str()),
-            ("issue", false, "If it was not fully: what to fix.", issue.as_str()),
+            ("feedback_id", true, texts::FEEDBACK_ID_TEXT, ID_SCHEMA_MEMBERS),
+            ("outcome", true, texts::OUTCOME_TEXT, outcome.as_str()),
+            ("issue", false, texts::ISSUE_TEXT, issue.as_str()),
         ];
         let parameters: Vec<String> = parameters
             .iter()
@@ -101,14 +97,14 @@ const RECORDED: &str = r#"{"type":"object","properties":{"recorded":{"type":"boo
 const REFUSED: &str = r#"{"type":"object","required":["recorded","error"],"properties":{"recorded":{"type":"boolean"},"error":{"type":"string"}}}"#;
 const UNAVAILABLE: &str = r#"{"type":"object","required":["error"],"properties":{"error":{"type":"string"}}}"#;
 
-const OK: Answer = ("200", "Recorded.", RECORDED);
-const WRONG: Answer = ("400", "Not a rating; the answer says what is allowed.", REFUSED);
-const UNKNOWN: Answer = ("404", "The feedback_id is unknown or expired.", REFUSED);
-const CONFLICT: Answer = ("409", "The rating was not taken.", OBJECT);
-const TOO_LARGE: Answer = ("413", "The body is over 16 KiB.", REFUSED);
-const LIMITED: Answer = ("429", "Too many ratings; see Retry-After.", REFUSED);
-const LATER: Answer = ("503", "Ratings cannot be taken now.", REFUSED);
+const OK: Answer = ("200", texts::RECORDED_ANSWER, RECORDED);
+const WRONG: Answer = ("400", texts::WRONG_ANSWER, REFUSED);
+const UNKNOWN: Answer = ("404", texts::UNKNOWN_ANSWER, REFUSED);
+const CONFLICT: Answer = ("409", texts::CONFLICT_ANSWER, OBJECT);
+const TOO_LARGE: Answer = ("413", texts::TOO_LARGE_ANSWER, REFUSED);
+const LIMITED: Answer = ("429", texts::LIMITED_ANSWER, REFUSED);
+const LATER: Answer = ("503", texts::LATER_ANSWER, REFUSED);
 
 const RATE: [Answer; 6] = [OK, WRONG, UNKNOWN, CONFLICT, LIMITED, LATER];
 const SUBMIT: [Answer; 7] = [OK, WRONG, UNKNOWN, CONFLICT, TOO_LARGE, LIMITED, LATER];
-const SUMMARY: [Answer; 2] = [("200", "The summary.", OBJECT), ("503", "The summary cannot be had now.", UNAVAILABLE)];
+const SUMMARY: [Answer; 2] = [("200", texts::SUMMARY_ANSWER, OBJECT), ("503", texts::NO_SUMMARY_ANSWER, UNAVAILABLE)];

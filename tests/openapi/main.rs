@@ -17,26 +17,22 @@ fn documents() -> Vec<(String, Vec<u8>)> {
     found
 }
 
-fn plans() -> Vec<Plan> {
-    let mut plans = Vec::new();
-    for (body_layout, rate_hint) in [(BodyLayout::Flat, true), (BodyLayout::Flat, false), (BodyLayout::Nested, true)] {
-        for required in [None, Some(false), Some(true)] {
-            plans.push(Plan {
-                feedback: Some(Feedback {
-                    sentence: "Please rate: GET https://api.example.com/feedback/rate?feedback_id=FEEDBACK_ID.".into(),
-                    rate_url: "https://api.example.com/feedback/rate".into(),
-                    base_path: "/feedback".into(),
-                    body_layout,
-                    rate_hint,
-                    inject_body: true,
-                }),
-                context: required.map(|required| Context { ask: "Please add.".into(), required, search_query: true }),
-                json_types: vec!["application/json".into()],
-                also_paid: Vec::new(),
-            });
-        }
-    }
-    plans
+/// Every layout and every way of asking for context, each at least once.
+fn plans() -> [Plan; 3] {
+    [(BodyLayout::Flat, true, None), (BodyLayout::Flat, false, Some(false)), (BodyLayout::Nested, true, Some(true))]
+        .map(|(body_layout, rate_hint, required)| Plan {
+            feedback: Some(Feedback {
+                sentence: "Please rate: GET https://api.example.com/feedback/rate?feedback_id=FEEDBACK_ID.".into(),
+                rate_url: "https://api.example.com/feedback/rate".into(),
+                base_path: "/feedback".into(),
+                body_layout,
+                rate_hint,
+                inject_body: true,
+            }),
+            context: required.map(|required| Context { ask: "Please add.".into(), required, search_query: true }),
+            json_types: vec!["application/json".into()],
+            also_paid: Vec::new(),
+        })
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -4,6 +4,7 @@
 
 use super::event::Text;
 use super::event::text::{write_key, write_text};
+use crate::text::{Plus, percent_decode};
 
 /// Characters kept of a value, except the two signature headers: those are whole, or absent above 4,096 bytes, because
 /// part of a signature proves nothing.
@@ -35,7 +36,7 @@ impl Captured {
             }
         }
         if let Some(release) = baggage.and_then(sentry_release) {
-            captured.add("sentry-release", &release);
+            captured.add("sentry-release", release.as_bytes());
         }
         if !captured.json.is_empty() {
             captured.json.push(b'}');
@@ -82,7 +83,7 @@ fn trimmed(value: &[u8]) -> &[u8] {
 }
 
 /// The first `sentry-release` of a baggage header, percent-decoded; nothing if its escapes are broken.
-fn sentry_release(baggage: &[u8]) -> Option<Vec<u8>> {
+fn sentry_release(baggage: &[u8]) -> Option<String> {
     if baggage.len() > MAX_BAGGAGE {
         return None;
     }
@@ -91,19 +92,7 @@ fn sentry_release(baggage: &[u8]) -> Option<Vec<u8>> {
         (member[..at].trim_ascii() == b"sentry-release").then_some(&member[at + 1..])
     })?;
     let value = member.split(|byte| *byte == b';').next()?.trim_ascii();
-    let mut decoded = Vec::with_capacity(value.len());
-    let mut at = 0;
-    while at < value.len() {
-        if value[at] == b'%' {
-            let digit = |at: usize| char::from(*value.get(at)?).to_digit(16);
-            decoded.push((digit(at + 1)? * 16 + digit(at + 2)?) as u8);
-            at += 3;
-        } else {
-            decoded.push(value[at]);
-            at += 1;
-        }
-    }
-    std::str::from_utf8(&decoded).is_ok().then_some(decoded)
+    Some(percent_decode(value, Plus::Itself)?.into_owned())
 }
 
 const NAMES: [&str; 13] = [

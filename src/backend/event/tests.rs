@@ -227,3 +227,12 @@ fn f06_ids_are_version_4_uuids_and_differ() {
         }
     }
 }
+
+#[test]
+fn numbers_are_written_in_full() {
+    for number in [0, 9, 10, 1_796_000_000_123, u64::MAX] {
+        let event = Event::visit(&Happened { unix_ms: number, ..happened() }, 200, number);
+        assert!(after_id(&event).contains(&format!(r#""ts":{number},"#)));
+        assert!(after_id(&event).ends_with(&format!(r#""latency_ms":{number}}}"#)));
+    }
+}

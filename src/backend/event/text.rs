@@ -52,7 +52,8 @@ pub(crate) fn write_key(out: &mut Vec<u8>, name: &str) {
 
 fn write_plain(out: &mut Vec<u8>, bytes: &[u8], limit: usize) {
     let cut = &bytes[..bytes.len().min(limit)];
-    if cut.iter().all(|byte| is_clean(*byte)) {
+    // Without an early exit, so that it is done many bytes at a time.
+    if cut.iter().fold(true, |clean, byte| clean & is_clean(*byte)) {
         return out.extend_from_slice(cut);
     }
     for character in lossy(enough(bytes, LONGEST_CHARACTER * limit)).chars().take(limit) {
@@ -66,7 +67,7 @@ fn enough(bytes: &[u8], needed: usize) -> &[u8] {
 }
 
 fn is_clean(byte: u8) -> bool {
-    (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\'
+    (0x20..0x7f).contains(&byte) & (byte != b'"') & (byte != b'\\')
 }
 
 fn write_character(out: &mut Vec<u8>, character: char) {

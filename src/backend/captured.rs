@@ -4,7 +4,6 @@
 
 use super::event::Text;
 use super::event::text::{write_key, write_text};
-use crate::text::{Plus, percent_decode};
 
 /// Characters kept of a value, except the two signature headers: those are whole, or absent above 4,096 bytes, because
 /// part of a signature proves nothing.
@@ -92,7 +91,20 @@ fn sentry_release(baggage: &[u8]) -> Option<String> {
         (member[..at].trim_ascii() == b"sentry-release").then_some(&member[at + 1..])
     })?;
     let value = member.split(|byte| *byte == b';').next()?.trim_ascii();
-    Some(percent_decode(value, Plus::Itself)?.into_owned())
+    // Not a form: a plus sign (build metadata of a release) is itself.
+    let mut decoded = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while at < value.len() {
+        if value[at] == b'%' {
+            let digit = |at: usize| char::from(*value.get(at)?).to_digit(16);
+            decoded.push((digit(at + 1)? * 16 + digit(at + 2)?) as u8);
+            at += 3;
+        } else {
+            decoded.push(value[at]);
+            at += 1;
+        }
+    }
+    String::from_utf8(decoded).ok()
 }
 
 const NAMES: [&str; 13] = [

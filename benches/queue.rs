@@ -29,41 +29,41 @@ fn push(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The wall time of `pushes` pushes by eight threads together.
+/// The wall time of `pushes` pushes by eight threads together, in rounds: the events of a round are made before its
+/// clock runs.
 fn eight_threads(backend: &Arc<Backend>, pushes: u64) -> Duration {
-    let each = pushes.div_ceil(8);
+    let rounds = pushes.div_ceil(8 * EACH);
     let barrier = Arc::new(std::sync::Barrier::new(9));
     let threads: Vec<_> = (0..8)
         .map(|_| {
             let (backend, barrier) = (backend.clone(), barrier.clone());
             std::thread::spawn(move || {
-                // Events are made before the clock runs, as many as memory allows at a time.
-                let mut left = each;
-                let mut took = Duration::ZERO;
-                let mut first = true;
-                while left > 0 {
-                    let count = left.min(4_096);
-                    let events: Vec<Event> = (0..count).map(|_| event()).collect();
-                    if first {
-                        barrier.wait();
-                        first = false;
-                    }
-                    let start = Instant::now();
+                for _ in 0..rounds {
+                    let events: Vec<Event> = (0..EACH).map(|_| event()).collect();
+                    barrier.wait();
                     for event in events {
                         backend.push(event);
                     }
-                    took += start.elapsed();
-                    left -= count;
+                    barrier.wait();
                 }
-                took
             })
         })
         .collect();
-    barrier.wait();
-    let sum: Duration = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
-    // The threads run at the same time: the mean of their times is the wall time of all pushes.
-    (sum / 8).mul_f64(pushes as f64 / (each * 8) as f64)
+    let mut took = Duration::ZERO;
+    for _ in 0..rounds {
+        barrier.wait();
+        let start = Instant::now();
+        barrier.wait();
+        took += start.elapsed();
+    }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    took.mul_f64(pushes as f64 / (rounds * 8 * EACH) as f64)
 }
+
+/// Pushes of one thread in one round.
+const EACH: u64 = 2_000;
 
 fn build(criterion: &mut Criterion) {
     criterion.bench_function("build an interaction", |bench| bench.iter(|| black_box(event())));

@@ -49,7 +49,7 @@ pub(crate) fn utf16_len(text: &str) -> usize {
 }
 
 /// Control characters of ASCII and Latin-1, and the marks that turn the reading direction.
-fn is_control(one: char) -> bool {
+pub(crate) fn is_control(one: char) -> bool {
     one.is_control()
         || matches!(one, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -35,7 +35,7 @@ impl Captured {
             }
         }
         if let Some(release) = baggage.and_then(sentry_release) {
-            captured.add("sentry-release", &release);
+            captured.add("sentry-release", release.as_bytes());
         }
         if !captured.json.is_empty() {
             captured.json.push(b'}');
@@ -82,7 +82,7 @@ fn trimmed(value: &[u8]) -> &[u8] {
 }
 
 /// The first `sentry-release` of a baggage header, percent-decoded; nothing if its escapes are broken.
-fn sentry_release(baggage: &[u8]) -> Option<Vec<u8>> {
+fn sentry_release(baggage: &[u8]) -> Option<String> {
     if baggage.len() > MAX_BAGGAGE {
         return None;
     }
@@ -91,6 +91,7 @@ fn sentry_release(baggage: &[u8]) -> Option<Vec<u8>> {
         (member[..at].trim_ascii() == b"sentry-release").then_some(&member[at + 1..])
     })?;
     let value = member.split(|byte| *byte == b';').next()?.trim_ascii();
+    // Not a form: a plus sign (build metadata of a release) is itself.
     let mut decoded = Vec::with_capacity(value.len());
     let mut at = 0;
     while at < value.len() {
@@ -103,7 +104,7 @@ fn sentry_release(baggage: &[u8]) -> Option<Vec<u8>> {
             at += 1;
         }
     }
-    std::str::from_utf8(&decoded).is_ok().then_some(decoded)
+    String::from_utf8(decoded).ok()
 }
 
 const NAMES: [&str; 13] = [

@@ -232,8 +232,7 @@ impl std::error::Error for EventRefused {}
 
 /// A random UUID (version 4) as its 36 characters.
 pub fn uuid() -> [u8; 36] {
-    let mut bytes = [0; 16];
-    random::fill(&mut bytes);
+    let mut bytes = random::array::<16>();
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let mut out = [b'-'; 36];
@@ -299,10 +298,19 @@ impl Writer {
     }
 
     fn number(&mut self, name: &str, value: u64) {
-        use std::io::Write;
         write_key(&mut self.0, name);
-        // Writing into a Vec cannot fail.
-        let _ = write!(self.0, "{value}");
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        let mut rest = value;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.0.extend_from_slice(&digits[at..]);
     }
 
     fn raw(&mut self, name: &str, json: &[u8]) {

@@ -6,6 +6,7 @@ use super::Shared;
 use super::backoff::{Backoff, between_0_and};
 use super::transport::{Answer, Transport};
 use super::worker::{KEY_REFUSED_MS, SPREAD_MS};
+use crate::http::origin;
 use crate::sys::clock::monotonic_ms;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -108,30 +109,8 @@ pub fn project(answer: &Answer) -> Project {
     }
 }
 
-/// `https://host` or `https://host:port`, ASCII, at most 256 bytes; one slash at the end is cut.
 fn https_origin(text: &str) -> Option<&str> {
-    let origin = text.strip_suffix('/').unwrap_or(text);
-    let authority = origin.strip_prefix("https://")?;
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, Some(port)),
-        _ => (authority, None),
-    };
-    let port_is_fine = port.is_none_or(|port| {
-        !port.is_empty()
-            && port.bytes().all(|byte| byte.is_ascii_digit())
-            && port.parse::<u16>().is_ok_and(|port| port > 0)
-    });
-    (origin.len() <= MAX_ORIGIN && port_is_fine && is_host(host)).then_some(origin)
-}
-
-fn is_host(host: &str) -> bool {
-    if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return inner.parse::<std::net::Ipv6Addr>().is_ok();
-    }
-    !host.is_empty()
-        && !host.starts_with(['.', '-'])
-        && !host.contains("..")
-        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+    origin::exact(text).filter(|origin| origin.starts_with("https://"))
 }
 
 /// The registered origin, read without a lock by every request.
@@ -172,7 +151,6 @@ impl RegisteredOrigin {
     }
 }
 
-const MAX_ORIGIN: usize = 256;
 const REFRESH_MS: u64 = 6 * 3_600_000;
 const ASK_AGAIN_MS: u64 = 600_000;
 

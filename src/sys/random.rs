@@ -12,8 +12,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// booted, never fails (see `fill`).
 #[inline]
 pub fn six_bytes() -> [u8; 6] {
-    let mut out = [0; 6];
-    fill(&mut out);
+    array()
+}
+
+/// Any small number of such bytes.
+#[inline]
+pub fn array<const N: usize>() -> [u8; N] {
+    const { assert!(N <= POOL_BYTES) };
+    let mut out = [0; N];
+    // SAFETY: as in `fill`.
+    POOL.with(|pool| unsafe { &mut *pool.get() }.take(&mut out));
     out
 }
 
@@ -48,7 +56,7 @@ thread_local! {
 }
 
 impl Pool {
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, out: &mut [u8]) {
         let generation = fork::generation();
         if self.generation != generation || self.left < out.len() {

@@ -58,3 +58,9 @@ fn names_in_any_case_the_first_line_and_bytes_that_are_not_utf8() {
     assert!(captured.user_agent().is_some());
     assert_eq!(Captured::from_headers([]), Captured::default());
 }
+
+#[test]
+fn a_plus_sign_in_a_release_is_itself() {
+    let baggage: &[u8] = b"sentry-release=web%401.2.0+build.7";
+    assert_eq!(captured(&[("baggage", baggage)]), json!({"sentry-release": "web@1.2.0+build.7"}));
+}

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use forge_x402::HeaderLine;
 
 use crate::abi::status::{FX402_E_ARG, FX402_E_LIMIT};
-use crate::abi::values::fx402_headers;
+use crate::abi::values::{fx402_header, fx402_headers};
 use crate::guard::Fault;
 
 /// Header lines of one message; borrowed from the caller for the length of the call.
@@ -29,26 +29,40 @@ impl<'a> Lines<'a> {
     /// `items` is NULL or an array of `count`; every span in it and `packed` are as in [`fx402_span::bytes`].
     ///
     /// [`fx402_span::bytes`]: crate::abi::values::fx402_span
-    #[inline]
+    #[inline(always)]
     pub unsafe fn fill(&mut self, headers: &fx402_headers) -> Result<&[HeaderLine<'a>], Fault> {
+        if headers.count > INLINE || headers.packed.len > 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.fill_slowly(headers) };
+        }
+        if headers.count > 0 {
+            // SAFETY: the caller's promise.
+            let items = unsafe { items(headers)? };
+            for (slot, header) in self.inline.iter_mut().zip(items) {
+                // SAFETY: the caller's promise.
+                slot.write(unsafe { (header.name.bytes()?, header.value.bytes()?) });
+            }
+            self.len = items.len();
+        }
+        Ok(self.inline())
+    }
+
+    #[inline(never)]
+    unsafe fn fill_slowly(&mut self, headers: &fx402_headers) -> Result<&[HeaderLine<'a>], Fault> {
+        if headers.count > MOST {
+            return Err(too_many());
+        }
         if headers.packed.len > 0 {
             if headers.count > 0 {
                 return Err(Fault::new(FX402_E_ARG, "headers: items and packed are both given; leave one empty"));
             }
             // SAFETY: the caller's promise.
             self.unpack(unsafe { headers.packed.bytes()? })?;
-        } else if headers.count > 0 {
-            if headers.count > MOST {
-                return Err(too_many());
-            }
-            if headers.items.is_null() || !headers.items.is_aligned() {
-                return Err(Fault::new(FX402_E_ARG, "headers: items is NULL with a count, or not aligned"));
-            }
-            // SAFETY: not NULL, aligned, a possible size; readable by the caller's promise.
-            for header in unsafe { std::slice::from_raw_parts(headers.items, headers.count) } {
+        } else {
+            // SAFETY: the caller's promise.
+            for header in unsafe { items(headers)? } {
                 // SAFETY: the caller's promise.
-                let line = unsafe { (header.name.bytes()?, header.value.bytes()?) };
-                self.push(line)?;
+                self.push(unsafe { (header.name.bytes()?, header.value.bytes()?) })?;
             }
         }
         Ok(self.as_slice())
@@ -106,6 +120,17 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// # Safety
+/// As [`Lines::fill`]; `count` is not 0.
+#[inline(always)]
+unsafe fn items<'a>(headers: &fx402_headers) -> Result<&'a [fx402_header], Fault> {
+    if headers.items.is_null() || !headers.items.is_aligned() {
+        return Err(bad_items());
+    }
+    // SAFETY: not NULL, aligned, a possible size; readable by the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(headers.items, headers.count) })
+}
+
 /// One line of the packed form and what follows it.
 fn first_packed(packed: &[u8]) -> Option<(HeaderLine<'_>, &[u8])> {
     let (name_len, rest) = packed.split_first_chunk()?;
@@ -116,6 +141,13 @@ fn first_packed(packed: &[u8]) -> Option<(HeaderLine<'_>, &[u8])> {
 }
 
 #[cold]
+#[inline(never)]
+fn bad_items() -> Fault {
+    Fault::new(FX402_E_ARG, "headers: items is NULL with a count, or not aligned")
+}
+
+#[cold]
+#[inline(never)]
 fn too_many() -> Fault {
     Fault::new(FX402_E_LIMIT, "headers: more than 65536 lines")
 }

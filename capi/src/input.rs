@@ -14,7 +14,7 @@ use crate::sized;
 
 /// # Safety
 /// `from` is NULL or as rules R2 and the struct's doc say.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn request<'a>(
     from: *const fx402_request_in,
     lines: &'a mut Lines<'a>,
@@ -37,7 +37,7 @@ pub(crate) unsafe fn request<'a>(
 
 /// # Safety
 /// As [`request`].
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn response<'a>(
     from: *const fx402_response_in,
     lines: &'a mut Lines<'a>,
@@ -56,7 +56,7 @@ pub(crate) unsafe fn response<'a>(
     }
 }
 
-#[inline]
+#[inline(always)]
 unsafe fn body<'a>(flags: u32, body: fx402_span) -> Result<Body<'a>, Fault> {
     const KNOWN: u32 = FX402_IN_BODY_WHOLE | FX402_IN_BODY_NONE | FX402_IN_HEAD_FIRST;
     if flags & !KNOWN != 0 {

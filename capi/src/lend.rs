@@ -14,7 +14,7 @@ use crate::sized::{self, Room};
 ///
 /// # Safety
 /// `out` is NULL or points to a verdict of at least its own `struct_size` bytes.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn clear(out: *mut fx402_verdict) {
     if !out.is_null() && out.is_aligned() {
         // SAFETY: not NULL, aligned; the caller's promise.

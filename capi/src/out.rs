@@ -10,7 +10,7 @@ use crate::guard::Fault;
 ///
 /// # Safety
 /// `to` is NULL or writable.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn clear<T>(to: *mut T, empty: T) {
     if !to.is_null() && to.is_aligned() {
         // SAFETY: not NULL, aligned, writable; T is plain data.
@@ -22,7 +22,7 @@ pub(crate) unsafe fn clear<T>(to: *mut T, empty: T) {
 ///
 /// # Safety
 /// `to` is NULL or writable, and was written by [`clear`].
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn slot<'a, T>(to: *mut T) -> Result<&'a mut T, Fault> {
     if to.is_null() || !to.is_aligned() {
         return Err(Fault::new(FX402_E_ARG, "an out pointer is NULL or not aligned"));
@@ -33,7 +33,7 @@ pub(crate) unsafe fn slot<'a, T>(to: *mut T) -> Result<&'a mut T, Fault> {
 
 /// # Safety
 /// `e` is NULL or a live engine.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn engine<'a>(e: *const fx402_engine) -> Result<&'a Engine, Fault> {
     // SAFETY: the caller's promise.
     match unsafe { e.as_ref() } {
@@ -44,7 +44,7 @@ pub(crate) unsafe fn engine<'a>(e: *const fx402_engine) -> Result<&'a Engine, Fa
 
 /// # Safety
 /// `ex` is NULL or a live exchange that no other thread is in (rule R5).
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn exchange<'a>(ex: *mut fx402_exchange) -> Result<&'a mut fx402_exchange, Fault> {
     // SAFETY: the caller's promise.
     unsafe { ex.as_mut() }.ok_or_else(|| Fault::new(FX402_E_ARG, "the exchange is NULL"))

@@ -41,7 +41,7 @@ impl Versioned for fx402_verdict {
 ///
 /// # Safety
 /// `from` is NULL or points to a struct of at least its own `struct_size` bytes, readable as long as `'a`.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn read<'a, T: Versioned>(from: *const T) -> Result<&'a T, Fault> {
     // All of ABI 1.0 is all there is yet. A struct that grows needs a copy into zeroed memory here.
     const { assert!(size_of::<T>() == T::FIRST_SIZE) };
@@ -55,7 +55,7 @@ pub(crate) unsafe fn read<'a, T: Versioned>(from: *const T) -> Result<&'a T, Fau
 ///
 /// # Safety
 /// As [`read`], and writable.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn room<T: Versioned>(to: *mut T) -> Result<Room<T>, Fault> {
     // SAFETY: the caller's promise.
     let size = unsafe { check_size::<T>(to)? };
@@ -70,7 +70,7 @@ pub(crate) struct Room<T> {
 
 impl<T> Room<T> {
     /// Writes as much of `value` as there is room for; `struct_size` stays the caller's.
-    #[inline]
+    #[inline(always)]
     pub fn write(&self, value: &T) {
         // SAFETY: `room` checked the pointer and its size; both are plain data without padding.
         unsafe { write_prefix(self.to, value, self.size) };
@@ -79,7 +79,7 @@ impl<T> Room<T> {
 
 /// # Safety
 /// `to` is valid for `size` bytes, `T` is plain data that begins with a `struct_size`.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn write_prefix<T>(to: *mut T, value: &T, size: usize) {
     let bytes = size.min(size_of::<T>());
     if let Some(bytes) = bytes.checked_sub(FIELD) {
@@ -91,20 +91,30 @@ pub(crate) unsafe fn write_prefix<T>(to: *mut T, value: &T, size: usize) {
     }
 }
 
-#[inline]
+#[inline(always)]
 unsafe fn check_size<T: Versioned>(at: *const T) -> Result<usize, Fault> {
     if at.is_null() || !at.is_aligned() {
-        return Err(Fault::new(FX402_E_ARG, format!("{} is NULL or not aligned", T::NAME)));
+        return Err(no_struct::<T>());
     }
     // SAFETY: not NULL and aligned; every struct of the ABI begins with its size.
     let size = unsafe { at.cast::<u32>().read() } as usize;
     if size < T::FIRST_SIZE {
-        return Err(Fault::new(
-            FX402_E_ABI,
-            format!("{}.struct_size is {size}; set it to sizeof({}), at least {}", T::NAME, T::NAME, T::FIRST_SIZE),
-        ));
+        return Err(too_small::<T>(size));
     }
     Ok(size)
+}
+
+#[cold]
+#[inline(never)]
+fn no_struct<T: Versioned>() -> Fault {
+    Fault::new(FX402_E_ARG, format!("{} is NULL or not aligned", T::NAME))
+}
+
+#[cold]
+#[inline(never)]
+fn too_small<T: Versioned>(size: usize) -> Fault {
+    let (name, least) = (T::NAME, T::FIRST_SIZE);
+    Fault::new(FX402_E_ABI, format!("{name}.struct_size is {size}; set it to sizeof({name}), at least {least}"))
 }
 
 /// Tells `err` of a fault, cut at a character to what `struct_size` has room for.

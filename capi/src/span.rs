@@ -11,16 +11,15 @@ impl fx402_span {
     ///
     /// # Safety
     /// `ptr` is NULL or readable for `len` bytes as long as `'a`.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn bytes<'a>(self) -> Result<&'a [u8], Fault> {
-        if self.len == 0 {
-            return Ok(&[]);
-        }
-        if self.ptr.is_null() || self.len > isize::MAX as usize {
+        let possible = (self.len <= isize::MAX as usize) & (!self.ptr.is_null() | (self.len == 0));
+        if !possible {
             return Err(bad_span());
         }
+        let ptr = if self.ptr.is_null() { std::ptr::dangling() } else { self.ptr };
         // SAFETY: not NULL, a possible length, and readable by the caller's promise.
-        Ok(unsafe { std::slice::from_raw_parts(self.ptr, self.len) })
+        Ok(unsafe { std::slice::from_raw_parts(ptr, self.len) })
     }
 
     /// A view of `bytes`; NULL if there are none.
@@ -33,6 +32,7 @@ impl fx402_span {
 }
 
 #[cold]
+#[inline(never)]
 fn bad_span() -> Fault {
     Fault::new(FX402_E_ARG, "a span is NULL with a length, or longer than memory can be")
 }

@@ -13,13 +13,11 @@ impl fx402_span {
     /// `ptr` is NULL or readable for `len` bytes as long as `'a`.
     #[inline(always)]
     pub(crate) unsafe fn bytes<'a>(self) -> Result<&'a [u8], Fault> {
-        let possible = (self.len <= isize::MAX as usize) & (!self.ptr.is_null() | (self.len == 0));
-        if !possible {
-            return Err(bad_span());
+        if !self.ptr.is_null() && self.len <= isize::MAX as usize {
+            // SAFETY: not NULL, a possible length, and readable by the caller's promise.
+            return Ok(unsafe { std::slice::from_raw_parts(self.ptr, self.len) });
         }
-        let ptr = if self.ptr.is_null() { std::ptr::dangling() } else { self.ptr };
-        // SAFETY: not NULL, a possible length, and readable by the caller's promise.
-        Ok(unsafe { std::slice::from_raw_parts(ptr, self.len) })
+        if self.len == 0 { Ok(&[]) } else { Err(bad_span()) }
     }
 
     /// A view of `bytes`; NULL if there are none.

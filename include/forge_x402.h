@@ -315,7 +315,7 @@ fx402_status fx402_engine_flush(const fx402_engine *e,
 
 // BLOCKING <= timeout_ms. Flushes, cancels the post in flight when the time is up, and stops the worker. Later calls
 // still transform traffic; events are dropped and counted. FX402_E_TIMEOUT: events were lost; the stats say how many.
-// A second call does nothing.
+// A second call has nothing left to do.
 FX402_MUST_USE
 fx402_status fx402_engine_shutdown(const fx402_engine *e,
                                    uint32_t timeout_ms);
@@ -336,7 +336,8 @@ fx402_status fx402_on_request(const fx402_engine *e,
                               fx402_verdict *out,
                               fx402_error *err);
 
-// The whole body of the request, after FX402_WANT_BODY from fx402_on_request.
+// The whole body of the request, after FX402_WANT_BODY from fx402_on_request. Of a body larger than body_limit give the
+// first body_limit + 1 bytes, and let what came pass unless the verdict is FX402_REPLY.
 FX402_MUST_USE
 fx402_status fx402_on_request_body(fx402_exchange *ex,
                                    fx402_span whole_body,
@@ -361,8 +362,8 @@ fx402_status fx402_on_response_late(const fx402_engine *e,
                                     fx402_verdict *out,
                                     fx402_error *err);
 
-// BLOCKING <= timeout_ms. Only after FX402_WAIT: the rating and summary routes ask the collector. The verdict is the
-// answer, also when the time was not enough.
+// BLOCKING <= timeout_ms, never longer than 3 s. Only after FX402_WAIT: the rating and summary routes ask the collector.
+// The verdict is the answer (FX402_REPLY), also when the time was not enough: then a 503 with Retry-After.
 FX402_MUST_USE
 fx402_status fx402_exchange_wait(fx402_exchange *ex,
                                  uint32_t timeout_ms,
@@ -425,8 +426,9 @@ fx402_status fx402_enrich_openapi(const fx402_engine *e,
                                   fx402_buf *out,
                                   fx402_error *err);
 
-// Queues one event of your own, a JSON object. Never blocks: in a full queue the oldest event goes and is counted.
-// FX402_E_ARG: not an event. FX402_E_LIMIT: too large. FX402_E_CLOSED: after fx402_engine_shutdown.
+// Queues one event of your own: a JSON object with a text "type", at most 16384 bytes. Never blocks: in a full queue the
+// oldest event goes and is counted. With telemetry off it is ignored. FX402_E_ARG: not an event. FX402_E_LIMIT: too
+// large. FX402_E_CLOSED: after fx402_engine_shutdown; it is counted as dropped.
 FX402_MUST_USE
 fx402_status fx402_enqueue_event(const fx402_engine *e,
                                  fx402_span json,

@@ -1,6 +1,9 @@
 //! Handles in, plain out pointers out.
 
+use std::sync::atomic::Ordering;
+
 use forge_x402::Engine;
+use forge_x402::sys::fork;
 
 use crate::abi::handles::{fx402_engine, fx402_exchange};
 use crate::abi::status::FX402_E_ARG;
@@ -40,6 +43,22 @@ pub(crate) unsafe fn engine<'a>(e: *const fx402_engine) -> Result<&'a Engine, Fa
         Some(handle) => Ok(&handle.engine),
         None => Err(Fault::new(FX402_E_ARG, "the engine is NULL")),
     }
+}
+
+/// Whether this process has shut the engine down.
+///
+/// # Safety
+/// `e` is a live engine.
+pub(crate) unsafe fn is_closed(e: *const fx402_engine) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { (*e).closed_in.load(Ordering::Relaxed) == fork::generation() }
+}
+
+/// # Safety
+/// `e` is a live engine.
+pub(crate) unsafe fn close(e: *const fx402_engine) {
+    // SAFETY: the caller's promise.
+    unsafe { (*e).closed_in.store(fork::generation(), Ordering::Relaxed) }
 }
 
 /// # Safety

@@ -11,18 +11,23 @@
 
 /* ---- bytes ---- */
 
-typedef struct text { uint8_t *at; size_t len; } text;
+typedef struct text { uint8_t *at; size_t len, room; } text;
 
+/* Keeps a NUL behind the bytes, for messages. */
 static void append(text *to, const void *from, size_t len) {
-  to->at = (uint8_t *)realloc(to->at, to->len + len + 1);
+  if (to->len + len + 1 > to->room) {
+    to->room = 2 * (to->len + len) + 64;
+    to->at = (uint8_t *)realloc(to->at, to->room);
+  }
   if (len) memcpy(to->at + to->len, from, len);
   to->len += len;
+  to->at[to->len] = 0;
 }
 
 static int same(text a, text b) { return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0); }
 
 static text copy(const void *from, size_t len) {
-  text t = {NULL, 0};
+  text t = {NULL, 0, 0};
   append(&t, from, len);
   return t;
 }
@@ -95,13 +100,13 @@ static void value(text *out, json_t *v, const fill *f) {
     json_array_foreach(v, i, inner) value(out, inner, f);
   } else if ((inner = json_object_get(v, "repeat")) != NULL) {
     json_int_t times = json_integer_value(json_array_get(inner, 1));
-    text once = {NULL, 0};
+    text once = {NULL, 0, 0};
     only_keys(v, " repeat ");
     value(&once, json_array_get(inner, 0), f);
     for (; times > 0; times--) append(out, once.at, once.len);
     free(once.at);
   } else if ((inner = json_object_get(v, "base64_of")) != NULL) {
-    text plain = {NULL, 0};
+    text plain = {NULL, 0, 0};
     char *encoded;
     only_keys(v, " base64_of ");
     value(&plain, inner, f);
@@ -131,7 +136,7 @@ static void value(text *out, json_t *v, const fill *f) {
 }
 
 static text value_of(json_t *v, const fill *f) {
-  text t = {NULL, 0};
+  text t = {NULL, 0, 0};
   append(&t, "", 0);
   if (v) value(&t, v, f);
   return t;
@@ -262,7 +267,7 @@ static shown show(head h, enum mode mode) {
   memset(&s, 0, sizeof s);
   s.items = (fx402_header *)calloc(h.count + 1, sizeof *s.items);
   if (mode == PACKED) {
-    text packed = {NULL, 0};
+    text packed = {NULL, 0, 0};
     for (i = 0; i < h.count; i++) {
       uint32_t lengths[2];
       lengths[0] = (uint32_t)h.lines[i].name.len, lengths[1] = (uint32_t)h.lines[i].value.len;

@@ -104,9 +104,21 @@ static void l13_a_client_that_leaves(void) {
   close(again);
 }
 
+static void the_server_answers_the_rating_routes(void) {
+  static char in[1 << 16], head[1 << 16], content[1 << 16], wire[256];
+  size_t have = 0, len;
+  int s = connect_to_server();
+  len = (size_t)sprintf(wire, "GET /feedback/rate?feedback_id=junk&outcome=fully HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n");
+  CHECK(send(s, wire, len, MSG_NOSIGNAL) == (ssize_t)len);
+  CHECK(read_answer(s, in, sizeof in, &have, head, content) && strncmp(head, "HTTP/1.1 4", 10) == 0 && content[0] == '{');
+  CHECK(read_answer(s, in, sizeof in, &have, head, content) && strncmp(head, "HTTP/1.1 402 ", 13) == 0 && have == 0);
+  close(s);
+}
+
 static const test tests[] = {
   {"L13 pipelined requests on one connection", l13_pipelined_requests},
   {"L13 a client that leaves", l13_a_client_that_leaves},
+  {"the server answers the rating routes", the_server_answers_the_rating_routes},
 };
 
 int main(int argc, char **argv) {

@@ -115,11 +115,45 @@ static fx402_status verify(void) {
 /* Its own panic test would use up the one that is armed. */
 static fx402_status selftest(void) { return fx402_selftest(1, NULL); }
 
+static fx402_status diagnostics(void) {
+  fx402_status status = fx402_engine_diagnostics(engine, &buf);
+  fx402_buf_free(&buf);
+  return status;
+}
+
+static fx402_status flush(void) { return fx402_engine_flush(engine, 10); }
+static fx402_status stop(void) { return fx402_engine_shutdown(engine, 10); }
+static fx402_status enqueue(void) { return fx402_enqueue_event(engine, span("{\"type\":\"t\"}"), NULL); }
+
+static fx402_status request_body(void) {
+  fx402_verdict v = new_verdict();
+  fx402_status status = fx402_on_request_body(given, span("{}"), &v, NULL);
+  CHECK(v.action == FX402_PASS);
+  return status;
+}
+
+static fx402_status wait_for_it(void) {
+  fx402_verdict v = new_verdict();
+  fx402_status status = fx402_exchange_wait(given, 10, &v, NULL);
+  CHECK(v.action == FX402_PASS);
+  return status;
+}
+
+static fx402_status openapi(void) {
+  uint32_t changed = 7;
+  fx402_status status = fx402_enrich_openapi(engine, span("{\"openapi\":\"3.1.0\",\"paths\":{}}"), &changed, &buf, NULL);
+  fx402_buf_free(&buf);
+  return status;
+}
+
 #define EVERY_GUARDED_FUNCTION                                                                              \
   {"fx402_engine_open", open_again}, {"fx402_on_request", on_request}, {"fx402_on_response", on_response},  \
   {"fx402_on_response_late", on_response_late}, {"fx402_exchange_take_body", take_body},                    \
   {"fx402_transform_challenge", transform}, {"fx402_enrich_receipt", receipt}, {"fx402_enrich_body", body}, \
-  {"fx402_mint_id", mint}, {"fx402_verify_id", verify}, {"fx402_selftest", selftest}
+  {"fx402_mint_id", mint}, {"fx402_verify_id", verify}, {"fx402_selftest", selftest},                       \
+  {"fx402_engine_diagnostics", diagnostics}, {"fx402_on_request_body", request_body},                       \
+  {"fx402_exchange_wait", wait_for_it}, {"fx402_enrich_openapi", openapi},                                  \
+  {"fx402_enqueue_event", enqueue}, {"fx402_engine_flush", flush}, {"fx402_engine_shutdown", stop}
 
 typedef struct function { const char *name; fx402_status (*call)(void); } function;
 static const function functions[] = {EVERY_GUARDED_FUNCTION};

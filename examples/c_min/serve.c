@@ -91,8 +91,22 @@ static void apply(message *m, const fx402_verdict *v) {
 
 static int send_response(int connection, const message *m);
 
-/* One exchange. A status that is not FX402_OK changes nothing, so none needs a branch. */
-static int exchange(const fx402_engine *engine, int connection, const message *request) {
+/* The library answers itself: the rating routes. */
+static int reply(fx402_exchange *ex, int connection, const fx402_verdict *v) {
+  char length[24];
+  message response = {0};
+  int sent;
+  response.status = v->http_status;
+  snprintf(length, sizeof length, "%zu", v->body.len);
+  add(&response, text("Content-Length"), text(length));
+  apply(&response, v);
+  sent = send_response(connection, &response);
+  fx402_exchange_end(ex, NULL);
+  return sent;
+}
+
+/* One exchange. A call that fails leaves a verdict that changes nothing, so no status needs a branch of its own. */
+static int exchange(const fx402_engine *engine, int connection, message *request) {
   fx402_exchange *ex = NULL;
   fx402_verdict verdict = {0};
   fx402_request_in asked = {0};
@@ -110,6 +124,9 @@ static int exchange(const fx402_engine *engine, int connection, const message *r
   asked.headers.items = request->lines;
   asked.headers.count = request->count;
   status = fx402_on_request(engine, &asked, &ex, &verdict, NULL);
+  if (verdict.action == FX402_WAIT) status = fx402_exchange_wait(ex, 2000, &verdict, NULL);
+  if (verdict.action == FX402_REPLY) return reply(ex, connection, &verdict);
+  if (verdict.flags & FX402_TARGET_REPLACED) request->target = verdict.target; /* copy it if it must live longer */
 
   merchant(request, &response);
 
@@ -121,7 +138,7 @@ static int exchange(const fx402_engine *engine, int connection, const message *r
   answered.body = response.body;
   if (ex) status = fx402_on_response(ex, &answered, &verdict, NULL);
   else if (response.status == 402) status = fx402_on_response_late(engine, &asked, &answered, &ex, &verdict, NULL);
-  if (status == FX402_OK) apply(&response, &verdict);
+  if (ex && status == FX402_OK) apply(&response, &verdict);
 
   sent = send_response(connection, &response); /* what the verdict shows lives until the end */
   outcome.struct_size = sizeof outcome;

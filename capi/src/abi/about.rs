@@ -75,8 +75,8 @@ pub unsafe extern "C" fn fx402_selftest(what: u32, err: *mut fx402_error) -> fx4
             if wanted(PANIC) && !panics_are_contained() {
                 return Err(failed("a panic was not contained"));
             }
-            if what & TLS != 0 {
-                return Err(Fault::new(FX402_E_ARG, "what: this build has no TLS provider to set up yet"));
+            if wanted(TLS) {
+                forge_x402::backend::tls_selftest().map_err(|why| Fault::new(FX402_E_INTERNAL, why))?;
             }
             Ok(())
         })

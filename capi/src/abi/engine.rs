@@ -1,12 +1,14 @@
 //! The engine: open, look at, end.
 
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
 use forge_x402::Engine;
 
 use super::about::ABI_MAJOR;
 use super::handles::fx402_engine;
 use super::stats::fx402_stats;
 use super::status::*;
-#[allow(unused_imports)]
 use super::values::{fx402_buf, fx402_error, fx402_span};
 use crate::guard::{Fault, guard, silence_panics};
 use crate::out;
@@ -40,7 +42,7 @@ pub unsafe extern "C" fn fx402_engine_open(
             let out = out::slot(out)?;
             let engine =
                 Engine::open(config_json.bytes()?).map_err(|error| Fault::new(FX402_E_CONFIG, error.to_string()))?;
-            *out = Box::into_raw(Box::new(fx402_engine { engine }));
+            *out = Box::into_raw(Box::new(fx402_engine { engine, closed_in: AtomicU64::new(0) }));
             Ok(())
         })
     }
@@ -59,7 +61,12 @@ pub unsafe extern "C" fn fx402_engine_stats(e: *const fx402_engine, out: *mut fx
         _ = guard(std::ptr::null_mut(), || {
             let stats = out::engine(e)?.stats();
             let shown = fx402_stats {
+                worker_running: stats.worker_running.into(),
                 generation: stats.generation,
+                queued: stats.queued,
+                sent: stats.sent,
+                dropped: stats.dropped,
+                failed_posts: stats.failed_posts,
                 internal_errors: stats.internal_errors,
                 minted: stats.minted,
                 described: stats.described,
@@ -74,7 +81,6 @@ pub unsafe extern "C" fn fx402_engine_stats(e: *const fx402_engine, out: *mut fx
 
 /// Takes the warnings gathered since the last call, a JSON array of texts, out of their bounded ring: how a host
 /// without callbacks gets them into its log. *json is yours until fx402_buf_free.
-#[cfg(fx402_later)]
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fx402_engine_diagnostics(e: *const fx402_engine, json: *mut fx402_buf) -> fx402_status {
@@ -91,23 +97,35 @@ pub unsafe extern "C" fn fx402_engine_diagnostics(e: *const fx402_engine, json: 
 
 /// BLOCKING <= timeout_ms. Posts the events that are queued now. FX402_E_TIMEOUT: some are still queued, and go on being
 /// tried. FX402_E_CLOSED: after fx402_engine_shutdown. With nothing queued it returns at once.
-#[cfg(fx402_later)]
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fx402_engine_flush(e: *const fx402_engine, timeout_ms: u32) -> fx402_status {
     // SAFETY: rule R2.
-    unsafe { guard(std::ptr::null_mut(), || todo_flush(e, timeout_ms)) }
+    unsafe {
+        guard(std::ptr::null_mut(), || {
+            let engine = out::engine(e)?;
+            if out::is_closed(e) {
+                return Err(Fault::new(FX402_E_CLOSED, "the engine was shut down"));
+            }
+            engine.flush(limit(timeout_ms)).map_err(|_| Fault::new(FX402_E_TIMEOUT, "events are still queued"))
+        })
+    }
 }
 
 /// BLOCKING <= timeout_ms. Flushes, cancels the post in flight when the time is up, and stops the worker. Later calls
 /// still transform traffic; events are dropped and counted. FX402_E_TIMEOUT: events were lost; the stats say how many.
-/// A second call does nothing.
-#[cfg(fx402_later)]
+/// A second call has nothing left to do.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fx402_engine_shutdown(e: *const fx402_engine, timeout_ms: u32) -> fx402_status {
     // SAFETY: rule R2.
-    unsafe { guard(std::ptr::null_mut(), || todo_shutdown(e, timeout_ms)) }
+    unsafe {
+        guard(std::ptr::null_mut(), || {
+            let engine = out::engine(e)?;
+            out::close(e);
+            engine.shutdown(limit(timeout_ms)).map_err(|_| Fault::new(FX402_E_TIMEOUT, "events were lost"))
+        })
+    }
 }
 
 /// Gives an engine back, before or after its exchanges: they keep working. Does not block: events still queued are
@@ -123,4 +141,8 @@ pub unsafe extern "C" fn fx402_engine_free(e: *mut fx402_engine) {
             Ok(())
         });
     }
+}
+
+fn limit(timeout_ms: u32) -> Duration {
+    Duration::from_millis(timeout_ms.into())
 }

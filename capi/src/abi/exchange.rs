@@ -6,7 +6,6 @@ use super::handles::{fx402_engine, fx402_exchange};
 use super::messages::{fx402_request_in, fx402_response_in};
 use super::outcome::fx402_outcome;
 use super::status::*;
-#[allow(unused_imports)]
 use super::values::{fx402_buf, fx402_error, fx402_span};
 use super::verdict::fx402_verdict;
 use crate::guard::{Fault, guard};
@@ -43,8 +42,8 @@ pub unsafe extern "C" fn fx402_on_request(
     }
 }
 
-/// The whole body of the request, after FX402_WANT_BODY from fx402_on_request.
-#[cfg(fx402_later)]
+/// The whole body of the request, after FX402_WANT_BODY from fx402_on_request. Of a body larger than body_limit give the
+/// first body_limit + 1 bytes, and let what came pass unless the verdict is FX402_REPLY.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fx402_on_request_body(
@@ -119,9 +118,8 @@ pub unsafe extern "C" fn fx402_on_response_late(
     }
 }
 
-/// BLOCKING <= timeout_ms. Only after FX402_WAIT: the rating and summary routes ask the collector. The verdict is the
-/// answer, also when the time was not enough.
-#[cfg(fx402_later)]
+/// BLOCKING <= timeout_ms, never longer than 3 s. Only after FX402_WAIT: the rating and summary routes ask the collector.
+/// The verdict is the answer (FX402_REPLY), also when the time was not enough: then a 503 with Retry-After.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fx402_exchange_wait(

@@ -1,5 +1,6 @@
 //! Pure functions for hosts with no exchange.
 
+use forge_x402::backend::EventRefused;
 use forge_x402::{ChallengeForm, Engine};
 
 use super::handles::fx402_engine;
@@ -68,7 +69,6 @@ pub unsafe extern "C" fn fx402_enrich_body(
 }
 
 /// An OpenAPI document, JSON, with what agents should know about ratings.
-#[cfg(fx402_later)]
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fx402_enrich_openapi(
@@ -82,9 +82,9 @@ pub unsafe extern "C" fn fx402_enrich_openapi(
     unsafe { change(e, changed, out, err, |engine| Ok(engine.enrich_openapi(document.bytes()?))) }
 }
 
-/// Queues one event of your own, a JSON object. Never blocks: in a full queue the oldest event goes and is counted.
-/// FX402_E_ARG: not an event. FX402_E_LIMIT: too large. FX402_E_CLOSED: after fx402_engine_shutdown.
-#[cfg(fx402_later)]
+/// Queues one event of your own: a JSON object with a text "type", at most 16384 bytes. Never blocks: in a full queue the
+/// oldest event goes and is counted. With telemetry off it is ignored. FX402_E_ARG: not an event. FX402_E_LIMIT: too
+/// large. FX402_E_CLOSED: after fx402_engine_shutdown; it is counted as dropped.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fx402_enqueue_event(
@@ -93,7 +93,19 @@ pub unsafe extern "C" fn fx402_enqueue_event(
     err: *mut fx402_error,
 ) -> fx402_status {
     // SAFETY: rule R2.
-    unsafe { guard(err, || todo_enqueue(e, json)) }
+    unsafe {
+        guard(err, || {
+            let engine = out::engine(e)?;
+            engine.enqueue_event(json.bytes()?).map_err(|refused| {
+                let status = if refused == EventRefused::TooLarge { FX402_E_LIMIT } else { FX402_E_ARG };
+                Fault::new(status, refused.to_string())
+            })?;
+            if out::is_closed(e) {
+                return Err(Fault::new(FX402_E_CLOSED, "the engine was shut down; the event is counted as dropped"));
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Runs `work`; its result becomes *changed and *out.

@@ -363,7 +363,7 @@ fx402_status fx402_on_response_late(const fx402_engine *e,
                                     fx402_error *err);
 
 // BLOCKING <= timeout_ms, never longer than 3 s. Only after FX402_WAIT: the rating and summary routes ask the collector.
-// The verdict is the answer (FX402_REPLY), also when the time was not enough: then a 503 with Retry-After.
+// The verdict is the answer (FX402_REPLY), also when the time was not enough: then a 503.
 FX402_MUST_USE
 fx402_status fx402_exchange_wait(fx402_exchange *ex,
                                  uint32_t timeout_ms,

@@ -340,7 +340,7 @@ static void a_wait_keeps_its_limit(void) {
   begun = seconds();
   CHECK_OK(fx402_exchange_wait(ex, 200, &v, NULL));
   CHECK(seconds() - begun < 4);
-  CHECK(v.action == FX402_REPLY && v.http_status == 503 && edit_of(&v, FX402_EDIT_SET, "Retry-After") != NULL);
+  CHECK(v.action == FX402_REPLY && v.http_status == 503);
   CHECK_OK(fx402_exchange_end(ex, NULL));
   (void)!fx402_engine_shutdown(e, 100);
   fx402_engine_free(e);

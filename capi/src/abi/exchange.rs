@@ -119,7 +119,7 @@ pub unsafe extern "C" fn fx402_on_response_late(
 }
 
 /// BLOCKING <= timeout_ms, never longer than 3 s. Only after FX402_WAIT: the rating and summary routes ask the collector.
-/// The verdict is the answer (FX402_REPLY), also when the time was not enough: then a 503 with Retry-After.
+/// The verdict is the answer (FX402_REPLY), also when the time was not enough: then a 503.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fx402_exchange_wait(

@@ -30,6 +30,8 @@ mod verdict;
 pub use dialect::open402;
 pub use engine::{ChallengeForm, ConfigError, Engine};
 pub use exchange::{Body, Exchange, Outcome, RequestHead, ResponseHead};
+#[doc(hidden)]
+pub use guard::{contained_here, drop_payload};
 pub use feedback::{FeedbackId, Verification};
 pub use http::head::HeaderLine;
 pub use state::Stats;

@@ -27,7 +27,7 @@ pub use captured::Captured;
 pub use diagnostics::Diagnostics;
 pub use event::{Escalation, Event, EventRefused, Happened, Interaction, InteractionId, PaymentFacts, Text, uuid};
 pub use settings::{BackendOptions, Settings};
-pub use transport::Answer;
+pub use transport::{Answer, tls_selftest};
 
 use crate::sys::{clock, signals};
 use origin::RegisteredOrigin;

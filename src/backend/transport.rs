@@ -26,6 +26,17 @@ pub enum Answer {
     None(String),
 }
 
+/// Whether TLS can be set up here: the provider knows its protocol versions and makes a client.
+#[doc(hidden)]
+pub fn tls_selftest() -> Result<(), String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map(|config| config.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
+        .map(drop)
+        .map_err(|error| format!("TLS cannot be set up: {error}"))
+}
+
 /// One connection pool to one backend.
 pub struct Transport {
     reach: Reach,

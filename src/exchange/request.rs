@@ -14,6 +14,16 @@ impl Engine {
     /// Looks at a request. `None`: nothing to do before the response, the ordinary case; if it is then
     /// answered 402, call [`Engine::on_response_late`]. Never blocks.
     pub fn on_request(&self, now: Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
+        self.on_request_with(|| now, request)
+    }
+
+    /// As [`Engine::on_request`], with clocks that are read only if there is something to do: reading them costs
+    /// more than an ordinary request does.
+    pub fn on_request_with(
+        &self,
+        now: impl FnOnce() -> Now,
+        request: &RequestHead<'_>,
+    ) -> Option<(Exchange, Verdict)> {
         if !self.shared.enabled {
             return None;
         }
@@ -45,7 +55,7 @@ impl Engine {
     }
 }
 
-fn begin(engine: &Engine, now: Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
+fn begin(engine: &Engine, now: impl FnOnce() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
     let shared = &engine.shared;
     let paid = match glance(request) {
         Glance::TooLarge => {
@@ -57,6 +67,7 @@ fn begin(engine: &Engine, now: Now, request: &RequestHead<'_>) -> Option<(Exchan
     };
     if let Some(route) = shared.rating_paths.as_ref().and_then(|paths| paths.recognise(request.method, request.target))
     {
+        let now = now();
         let mut exchange = Exchange::new(engine, now, request, Purpose::Traffic);
         let verdict = rating::begin(&mut exchange, now, request, route);
         return Some((exchange, verdict));
@@ -70,6 +81,7 @@ fn begin(engine: &Engine, now: Now, request: &RequestHead<'_>) -> Option<(Exchan
     if !paid && cut.is_none() && purpose == Purpose::Traffic && !visit {
         return None;
     }
+    let now = now();
     let mut exchange = Exchange::new(engine, now, request, purpose);
     exchange.is_visit = visit && exchange.purpose == Purpose::Traffic && shared.state().admits_visit(now);
     let mut verdict = Verdict::pass();

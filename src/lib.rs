@@ -1,5 +1,4 @@
 //! forge-x402: the feedback loop for paid HTTP APIs, as a library any server can embed.
-#![allow(dead_code, unused_imports)]
 
 mod agent_context;
 #[doc(hidden)]
@@ -30,9 +29,9 @@ mod verdict;
 pub use dialect::open402;
 pub use engine::{ChallengeForm, ConfigError, Engine};
 pub use exchange::{Body, Exchange, Outcome, RequestHead, ResponseHead};
+pub use feedback::{FeedbackId, Verification};
 #[doc(hidden)]
 pub use guard::{contained_here, drop_payload};
-pub use feedback::{FeedbackId, Verification};
 pub use http::head::HeaderLine;
 pub use state::Stats;
 pub use sys::clock::Now;

@@ -105,6 +105,7 @@ impl ReplayGuard {
         self.unguarded.load(Ordering::Relaxed)
     }
 
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         enter(&self.seen).map_or(0, |seen| seen.len())
     }

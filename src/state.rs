@@ -75,6 +75,8 @@ pub struct Stats {
     /// Calls with events that were not answered by a 2xx.
     pub failed_posts: u64,
     pub worker_running: bool,
+    /// Requests that were not guarded against replay, limited, or remembered as failing, because too many threads came at once.
+    pub busy: u64,
 }
 
 impl State {
@@ -213,6 +215,9 @@ impl State {
             dropped: events.dropped,
             failed_posts: events.failed_posts,
             worker_running: events.worker_running,
+            busy: self.replay.as_ref().map_or(0, ReplayGuard::unguarded)
+                + self.rate_limit.as_ref().map_or(0, RateLimit::unlimited)
+                + self.diagnostics.as_ref().map_or(0, Diagnostics::lost),
         }
     }
 

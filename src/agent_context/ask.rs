@@ -18,6 +18,7 @@ pub(crate) fn extension(required: bool, search_query: bool) -> Vec<u8> {
 
 /// What is wrong with the fields, one text each. A field is right where it is a text of its own (not in an array),
 /// not blank, within its length and free of control characters; a copied placeholder is right in shape.
+#[cfg(test)]
 pub(crate) fn issues(raw: &Raw, search_query: bool) -> Vec<&'static str> {
     required(search_query).filter(|&(field, _)| !is_well_formed(raw, field)).map(|(_, text)| text).collect()
 }

@@ -24,6 +24,7 @@ pub(crate) enum BodyCut {
 }
 
 impl BodyCut {
+    #[cfg(test)]
     /// The cut alone, for callers that treat the other two alike.
     pub fn into_option(self) -> Option<(Vec<u8>, Raw)> {
         match self {

@@ -9,9 +9,13 @@ mod ask;
 mod body;
 mod query;
 
-pub(crate) use ask::{EXTENSION_NAME, extension, invalid_answer, issues, missing_answer};
+#[cfg(test)]
+pub(crate) use ask::issues;
+pub(crate) use ask::{EXTENSION_NAME, extension, invalid_answer, missing_answer};
 pub(crate) use body::{BodyCut, cut_body};
-pub(crate) use query::{take_query, take_target};
+#[cfg(test)]
+pub(crate) use query::take_query;
+pub(crate) use query::take_target;
 
 use crate::text;
 
@@ -78,10 +82,6 @@ impl AgentContext {
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let values = [&self.agent_type, &self.agent_type_other, &self.client, &self.search_query];
         FIELDS.into_iter().zip(values).filter_map(|(name, value)| Some((name, value.as_deref()?)))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.fields().next().is_none()
     }
 }
 

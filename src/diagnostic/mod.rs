@@ -26,8 +26,8 @@ use crate::brief_lock::enter;
 
 use attempts::{Attempts, Happened, Keys, Standing, Thresholds};
 pub use classify::{Brought, Failure, Phase};
+use code::Escalate;
 pub use code::{Code, CorrelationId, Diagnostic, Reason, RetryPolicy};
-use code::{Escalate, Origin};
 
 /// The option `diagnostics`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -89,6 +89,7 @@ impl From<Fault> for Skip {
 
 /// A challenge in whichever dialect it speaks.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one lives on the stack of one call")]
 pub(crate) enum Challenge {
     V1(x402_v1::Challenge),
     V2(x402_v2::Challenge),

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::json::scan::{self, Kind, Slot};
+use crate::json::scan::{self, Slot};
 use crate::json::{Splice, escape};
 
 /// Why a body keeps its bytes.

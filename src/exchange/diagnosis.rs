@@ -166,8 +166,9 @@ fn of_body(response: &ResponseHead<'_>, text: &[u8], brought: Brought) -> Option
     match (challenge(text), brought) {
         (Ok(Challenge::V1(_)), _) => classify::from_v1_body(text, brought),
         (Ok(Challenge::V2(_)), _) => classify::from_v2_challenge(text, brought),
-        (Err(_), Brought::Proof) => classify::from_open402_body(text, brought),
+        (Err(_), Brought::Proof) if response.status == 402 => classify::from_open402_body(text, brought),
         (Err(_), _) if response.status == 402 => classify::from_v1_body(text, brought),
-        (Err(_), _) => classify::from_open402_body(text, brought),
+        // A merchant's own 4xx is no failed payment: only words that are known count.
+        (Err(_), _) => classify::from_refusal(text, brought),
     }
 }

@@ -28,8 +28,8 @@
 //! ```
 
 mod answer;
-mod challenge;
 mod caller;
+mod challenge;
 mod context;
 mod diagnosis;
 mod documents;

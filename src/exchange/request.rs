@@ -19,11 +19,7 @@ impl Engine {
 
     /// As [`Engine::on_request`], with clocks that are read only if there is something to do: reading them costs
     /// more than an ordinary request does.
-    pub fn on_request_with(
-        &self,
-        now: impl FnOnce() -> Now,
-        request: &RequestHead<'_>,
-    ) -> Option<(Exchange, Verdict)> {
+    pub fn on_request_with(&self, now: impl FnOnce() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
         if !self.shared.enabled {
             return None;
         }

@@ -56,6 +56,7 @@ impl Answer {
         self
     }
 
+    #[cfg(test)]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(line, _)| line.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())

@@ -25,6 +25,9 @@ pub(crate) struct Extra {
     pub value: Vec<u8>,
 }
 
+/// An extension's name and JSON value.
+pub(super) type Named = (&'static str, Vec<u8>);
+
 /// A v2 challenge with as much of the ask as `fits` (told the new length in bytes) lets through.
 /// Rungs: sentence and extension, each shorter and shorter, down to a compact extension alone. `extras` go with every
 /// rung that has the whole extension, and never in place of one of that name.
@@ -54,7 +57,7 @@ pub(crate) fn decorate_v2(
     let free = |extra: &&Extra| may_extend && !challenge.extensions.has(extra.name);
     whole.extend(extras.iter().filter(free).map(|extra| (extra.name, extra.value.clone())));
 
-    let mut rungs: Vec<(Option<Sentence>, &[(&str, Vec<u8>)])> =
+    let mut rungs: Vec<(Option<Sentence>, &[Named])> =
         sentences.iter().map(|&sentence| (Some(sentence), &whole[..])).collect();
     if sentences.is_empty() {
         rungs.push((None, &whole));
@@ -98,7 +101,7 @@ fn write_v2(
     challenge: &x402_v2::Challenge,
     link: &Link,
     sentence: Option<Sentence>,
-    extensions: &[(&str, Vec<u8>)],
+    extensions: &[Named],
 ) -> Vec<u8> {
     let mut splice = Splice::new(text);
     if let Some(sentence) = sentence {
@@ -115,7 +118,7 @@ pub(super) fn add_extensions<const N: usize>(
     splice: &mut Splice<'_>,
     document: &Members<N>,
     place: &ExtensionPlace,
-    extensions: &[(&str, Vec<u8>)],
+    extensions: &[Named],
 ) {
     let members: Vec<Vec<u8>> =
         extensions.iter().map(|(name, value)| [b"\"", name.as_bytes(), b"\":", &value[..]].concat()).collect();

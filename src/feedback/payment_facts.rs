@@ -49,11 +49,6 @@ impl PaymentFacts {
         }
         self
     }
-
-    /// What is left to report where nothing was delivered: which network, how much.
-    pub fn of_a_failure(self) -> Self {
-        PaymentFacts { network: self.network, amount: self.amount, ..PaymentFacts::default() }
-    }
 }
 
 fn inside<const N: usize>(json: &[u8], slot: &Slot, names: [&str; N]) -> Option<Members<N>> {

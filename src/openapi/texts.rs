@@ -108,8 +108,6 @@ const FEEDBACK_URL: &str = r#""feedback_url":{"type":"string","format":"uri-refe
 const RATE_THIS_CALL: &str =
     r#""rate_this_call":{"type":"string","description":"How to rate this call in one free request."}"#;
 const AGENT_TYPE_TEXT: &str = "Your agent name.";
-const SEARCH_QUERY: &str =
-    r#""type":"string","description":"The query you used to find this service, or direct if you did not search.""#;
 const SEARCH_QUERY_TEXT: &str = "The query you used to find this service, or direct if you did not search.";
 
 pub(crate) const FORM_SUMMARY: &str = "How to rate a paid call";

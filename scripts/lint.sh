@@ -16,6 +16,7 @@ if grep -rnE 'no_mangle|extern "C" fn' src; then
   exit 1
 fi
 scripts/header.sh --check
+python3 scripts/docs_check.py
 for ruff in ruff "${RUFF:-target/tools/ruff/bin/ruff}"; do
   if command -v "$ruff" >/dev/null; then found=$ruff; fi
 done

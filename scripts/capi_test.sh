@@ -136,7 +136,7 @@ done
 step "under valgrind"
 export CHECK_WATCHED_BY=valgrind
 for test in rules cases packed old_client worker; do
-  program "$test under valgrind" valgrind --quiet --suppressions=capi/tests/valgrind.supp --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite "$out/bin/$test.c99"
+  program "$test under valgrind" valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite "$out/bin/$test.c99"
 done
 unset CHECK_WATCHED_BY
 

@@ -212,10 +212,10 @@ static void p32_at(uint32_t place) {
   fx402_engine_free(engine);
 }
 
-static void in_the_conversions(void) { p32_at(1); }
-static void in_the_engine(void) { p32_at(2); }
+static void p32_in_the_conversions(void) { p32_at(1); }
+static void p32_in_the_engine(void) { p32_at(2); }
 
-static void the_message_says_it(void) {
+static void p32_the_message_says_it(void) {
   engine = plain_engine();
   number = 1;
   fx402_test_panic_next(1);
@@ -226,8 +226,8 @@ static void the_message_says_it(void) {
 }
 
 static const test tests[] = {
-  {"P32 a panic in the conversions of every function", in_the_conversions},
-  {"P32 a panic in the engine under every function", in_the_engine},
-  {"P32 the message says it", the_message_says_it},
+  {"P32 a panic in the conversions of every function", p32_in_the_conversions},
+  {"P32 a panic in the engine under every function", p32_in_the_engine},
+  {"P32 the message says it", p32_the_message_says_it},
 };
 MAIN(tests)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -229,24 +230,31 @@ static void r5_thread(void) {
   fx402_engine_free(shared_engine);
 }
 
-/* Forbids this process every system call that could wait for anything, and every other one that exchanges do not need. */
+/* Forbids this process every system call that could wait for anything, and every other one that exchanges do not need.
+** futex may wake others, never wait. */
 static int forbid_waiting(void) {
   static const int allowed[] = {SYS_mmap, SYS_munmap, SYS_mremap, SYS_madvise, SYS_mprotect, SYS_brk, SYS_getrandom,
                                 SYS_clock_gettime, SYS_getpid, SYS_write, SYS_exit_group};
-  struct sock_filter filter[COUNT(allowed) + 3];
+  enum { N = COUNT(allowed), FIRST = 5 };
+  struct sock_filter filter[FIRST + N + 2] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 3),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])), /* little endian: the lower half */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FUTEX_WAKE_PRIVATE, N + 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FUTEX_WAKE, N + 1, N),
+  };
   struct sock_fprog program;
-  struct sock_filter load = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0);
-  struct sock_filter no = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-  struct sock_filter yes = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   size_t i;
-  filter[0] = load;
-  for (i = 0; i < COUNT(allowed); i++) {
-    struct sock_filter is = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)allowed[i], (uint8_t)(COUNT(allowed) - i), 0);
-    filter[1 + i] = is;
+  for (i = 0; i < N; i++) {
+    struct sock_filter is = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)allowed[i], (uint8_t)(N - i), 0);
+    filter[FIRST + i] = is;
   }
-  filter[1 + COUNT(allowed)] = no;
-  filter[2 + COUNT(allowed)] = yes;
-  program.len = COUNT(filter);
+  {
+    struct sock_filter no = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), yes = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    filter[FIRST + N] = no;
+    filter[FIRST + N + 1] = yes;
+  }
+  program.len = FIRST + N + 2;
   program.filter = filter;
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
@@ -312,7 +320,7 @@ static void r7_fork(void) {
       }
       failures += stats_of(e).minted != 1 + EACH;
       fx402_engine_free(e);
-      _exit(failures ? 1 : 0);
+      leave(failures);
     }
   }
   for (i = 0; i < CHILDREN; i++) {

@@ -14,7 +14,9 @@
 
 /* ---- a collector ---- */
 
-typedef struct collector { int listener, port; volatile int events, ratings; } collector;
+typedef struct collector { int listener, port; int events, ratings; } collector;
+
+static int count(const int *what) { return __atomic_load_n(what, __ATOMIC_SEQ_CST); }
 
 static int bound(int *port) {
   struct sockaddr_in address;
@@ -47,8 +49,8 @@ static void answer_one(collector *c, int connection) {
     }
   }
   if (strncmp(in, "POST /v1/events ", 16) == 0)
-    for (at = in; (at = strstr(at, "\"marked\"")) != NULL; at++) c->events++;
-  if (strncmp(in, "POST /v1/feedback ", 18) == 0) c->ratings++;
+    for (at = in; (at = strstr(at, "\"marked\"")) != NULL; at++) __atomic_fetch_add(&c->events, 1, __ATOMIC_SEQ_CST);
+  if (strncmp(in, "POST /v1/feedback ", 18) == 0) __atomic_fetch_add(&c->ratings, 1, __ATOMIC_SEQ_CST);
   if (send(connection, accepted, sizeof accepted - 1, MSG_NOSIGNAL) < 0) perror("send");
 }
 
@@ -104,7 +106,7 @@ static void events_arrive(void) {
   CHECK_OK(fx402_engine_flush(e, 20000));
   stats = stats_of(e);
   CHECK(stats.worker_running == 1 && stats.queued == 0 && stats.sent == 250 && stats.dropped == 0 && stats.failed_posts == 0);
-  CHECK(c.events == 250);
+  CHECK(count(&c.events) == 250);
   /* What is no event. */
   CHECK(fx402_enqueue_event(e, span("[]"), &err) == FX402_E_ARG && strstr(err.message, "object") != NULL);
   CHECK(fx402_enqueue_event(e, span("{\"type\":"), &err) == FX402_E_ARG);
@@ -175,8 +177,8 @@ static pthread_t main_thread;
 
 static void on_signal(int number) {
   (void)number;
-  caught++;
-  if (!pthread_equal(pthread_self(), main_thread)) caught_elsewhere++;
+  caught = caught + 1;
+  if (!pthread_equal(pthread_self(), main_thread)) caught_elsewhere = caught_elsewhere + 1;
 }
 
 static void signals_stay_with_the_host(void) {
@@ -186,6 +188,8 @@ static void signals_stay_with_the_host(void) {
   struct dirent *entry;
   DIR *tasks;
   void (*before)(int);
+  const char *watcher = getenv("CHECK_WATCHED_BY");
+  int real_masks = !watcher || strcmp(watcher, "valgrind") != 0; /* valgrind keeps masks of its own */
   main_thread = pthread_self();
   before = signal(SIGUSR1, on_signal);
   CHECK_OK(fx402_enqueue_event(e, span(EVENT), NULL));
@@ -201,7 +205,7 @@ static void signals_stay_with_the_host(void) {
     while (status && fgets(line, sizeof line, status)) {
       unsigned long long mask;
       if (strncmp(line, "Name:", 5) == 0) is_ours = strstr(line, "fx402") != NULL || strstr(line, "forge") != NULL, ours += is_ours;
-      if (is_ours && sscanf(line, "SigBlk: %llx", &mask) == 1) {
+      if (is_ours && real_masks && sscanf(line, "SigBlk: %llx", &mask) == 1) {
         int signal_number;
         for (signal_number = 1; signal_number <= 64; signal_number++) {
           size_t f;
@@ -242,7 +246,7 @@ static void r7_fork_with_a_running_worker(void) {
       failures += stats_of(e).queued != 1;
       failures += fx402_engine_shutdown(e, 300) != FX402_E_TIMEOUT || stats_of(e).dropped != 1;
       failures += seconds() - begun > 6;
-      _exit(failures ? 1 : 0);
+      leave(failures);
     }
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
@@ -267,10 +271,10 @@ static void r7_fork_after_a_shutdown(void) {
     int failures = fx402_enqueue_event(e, span(EVENT), NULL) != FX402_OK;
     failures += fx402_engine_flush(e, 10000) != FX402_OK;
     failures += stats_of(e).sent != 1;
-    _exit(failures ? 1 : 0);
+    leave(failures);
   }
   CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  CHECK(c.events == 2);
+  CHECK(count(&c.events) == 2);
   fx402_engine_free(e);
   stop(&c, thread);
 }
@@ -293,10 +297,10 @@ static void ratings_are_relayed(void) {
   CHECK_OK(fx402_on_request(e, &request, &ex, &v, &err));
   CHECK(ex != NULL && v.action == FX402_WAIT);
   CHECK_OK(fx402_exchange_wait(ex, 2900, &v, &err));
-  CHECK(v.action == FX402_REPLY && v.http_status >= 200 && v.http_status < 300 && c.ratings == 1);
+  CHECK(v.action == FX402_REPLY && v.http_status >= 200 && v.http_status < 300 && count(&c.ratings) == 1);
   /* Once more is out of order: nothing to wait for. */
   CHECK_OK(fx402_exchange_wait(ex, 2900, &v, &err));
-  CHECK(v.action == FX402_PASS && c.ratings == 1);
+  CHECK(v.action == FX402_PASS && count(&c.ratings) == 1);
   CHECK_OK(fx402_exchange_end(ex, NULL));
   /* In a body. */
   ex = NULL;
@@ -309,7 +313,7 @@ static void ratings_are_relayed(void) {
   CHECK_OK(fx402_on_request_body(ex, span(rating), &v, &err));
   CHECK(v.action == FX402_WAIT);
   CHECK_OK(fx402_exchange_wait(ex, 2900, &v, &err));
-  CHECK(v.action == FX402_REPLY && v.http_status >= 200 && v.http_status < 300 && c.ratings == 2);
+  CHECK(v.action == FX402_REPLY && v.http_status >= 200 && v.http_status < 300 && count(&c.ratings) == 2);
   CHECK_OK(fx402_exchange_end(ex, NULL));
   /* Junk is answered at once. */
   ex = NULL;

@@ -1,0 +1,26 @@
+//! The dashboard: server-rendered pages for people who would rather look than read.
+//!
+//! `session` signs people in with a project key, `page` gathers figures, `view` turns them into what the templates show.
+//! No inline script or style anywhere, so the content security policy allows none; without JavaScript everything but the
+//! drawn charts and the live refresh works (each chart has its table).
+
+mod assets;
+mod page;
+mod session;
+mod view;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+pub use session::Sessions;
+
+use crate::http::App;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/", get(page::dashboard))
+        .route("/live", get(page::live))
+        .route("/login", get(page::sign_in_form).post(page::sign_in))
+        .route("/logout", post(page::sign_out))
+        .route("/assets/{name}", get(assets::asset))
+}

@@ -1,0 +1,107 @@
+//! Several collectors on one PostgreSQL, and moving from SQLite to PostgreSQL.
+
+mod common;
+
+use common::{Collector, NOW, fresh_postgres, send};
+use forge_collector::config::Config;
+use forge_collector::store::{Page, Store};
+use serde_json::{Value, json};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_collectors_given_the_same_batches_store_each_event_once() {
+    let one = Collector::postgres(Config::default()).await;
+    let two = Collector::on(one.database.clone(), tempfile::tempdir().unwrap(), Config::default()).await;
+    let (addresses, key) = ([one.address, two.address], one.key.clone());
+    let mut sends = tokio::task::JoinSet::new();
+    for batch in 0..30_u32 {
+        for address in addresses {
+            let bearer = format!("Bearer {key}");
+            sends.spawn(async move {
+                // The second collector gets them in another order: a fixed lock order must hold whatever comes in.
+                let mut events: Vec<Value> = (0..100)
+                    .map(|n| json!({"type": "challenge", "id": format!("{batch}/{n}"), "route": format!("GET /{}", (n + batch) % 7), "user_agent": "a/1"}))
+                    .collect();
+                if address.port() % 2 == 0 {
+                    events.reverse();
+                }
+                let body = json!({"events": events}).to_string();
+                let reply = send(address, "POST", "/events", &[("authorization", &bearer)], body.as_bytes()).await;
+                assert_eq!(reply.status, 200, "{}", reply.text);
+                reply.json()["accepted"].as_i64().unwrap()
+            });
+        }
+    }
+    assert_eq!(sends.join_all().await.into_iter().sum::<i64>(), 3000);
+    let page = Page { project_id: 1, from_ms: NOW - 86_400_000, route: None, step_hours: 1 };
+    assert_eq!(one.store.route_figures(&page).await.unwrap().iter().map(|f| f.challenges).sum::<i64>(), 3000);
+    let (_, rows) = one.store.export_events(1, 0, 0).await.unwrap();
+    assert_eq!(rows.len(), 2000, "one page");
+
+    // Signed in at one is signed in at the other.
+    let cookie = one.sign_in().await;
+    assert_eq!(two.page("/", &cookie).await.status, 200);
+    two.stop().await;
+    one.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rating_and_its_call_at_two_collectors_find_each_other() {
+    let one = Collector::postgres(Config::default()).await;
+    let two = Collector::on(one.database.clone(), tempfile::tempdir().unwrap(), Config::default()).await;
+    let ids: Vec<String> = (0..40).map(|n| one.feedback_id(n)).collect();
+    let mut sends = tokio::task::JoinSet::new();
+    for id in ids.clone() {
+        let (one, two, bearer) = (one.address, two.address, format!("Bearer {}", one.key));
+        sends.spawn(async move {
+            let event = json!({"events": [{"type": "interaction", "feedback_id": id, "route": "GET /x", "settled": true, "status": 200}]}).to_string();
+            let rating = json!({"feedback_id": id, "outcome": "fully"}).to_string();
+            let headers = [("authorization", bearer.as_str())];
+            let (a, b) = tokio::join!(
+                send(one, "POST", "/events", &headers, event.as_bytes()),
+                send(two, "POST", "/feedback", &headers, rating.as_bytes())
+            );
+            assert_eq!((a.status, b.status), (200, 200));
+        });
+    }
+    sends.join_all().await;
+    one.store.match_waiting_ratings(NOW).await.unwrap();
+    let summary = one.get("/summary").await.json();
+    assert_eq!((&summary["ratings"], &summary["not_counted"]["waiting_for_call"]), (&json!(40), &json!(0)));
+    two.stop().await;
+    one.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn moving_from_sqlite_to_postgresql_keeps_everything() {
+    let from = Collector::sqlite(Config::default()).await;
+    for batch in 0..25 {
+        let events: Vec<Value> = (0..100).map(|n| json!({"type": "challenge", "id": format!("{batch}-{n}"), "route": format!("GET /{n}"), "user_agent": "é😀/1"})).collect();
+        from.events(json!(events)).await;
+    }
+    for random in 0..20 {
+        let id = from.feedback_id(random);
+        from.events(json!([{"type": "interaction", "feedback_id": id, "route": "GET /x", "settled": true, "status": 200, "latency_ms": 30}])).await;
+        from.post("/feedback", &json!({"feedback_id": id, "outcome": "no", "issue": "slow", "note": "n", "via": "POST"})).await;
+    }
+    let target = fresh_postgres().await;
+    let to = Store::open(&target).await.unwrap();
+    let copied = from.store.copy_to(&to).await.unwrap();
+    assert_eq!((copied.projects, copied.keys, copied.events, copied.ratings), (1, 1, 2520, 20));
+    for store in [&from.store, &to] {
+        let page = Page { project_id: 1, from_ms: NOW - 86_400_000, route: None, step_hours: 1 };
+        let traffic = store.traffic(&page).await.unwrap();
+        assert_eq!((traffic[0].challenges, traffic[0].paid, traffic[0].l2), (2500, 20, 20));
+    }
+    let (one, two) = (from.store.export_events(1, 0, 2000).await.unwrap().1, to.export_events(1, 0, 2000).await.unwrap().1);
+    assert_eq!(one.iter().map(|row| &row.json).collect::<Vec<_>>(), two.iter().map(|row| &row.json).collect::<Vec<_>>());
+    assert!(from.store.copy_to(&to).await.unwrap_err().to_string().contains("holds projects already"));
+
+    // The same key goes on, repeats are still recognised and new rows get new ids.
+    let moved = Collector::on(target, tempfile::tempdir().unwrap(), Config::default()).await;
+    let body = json!({"events": [{"type": "challenge", "id": "0-0"}, {"type": "challenge", "id": "new"}]}).to_string();
+    let reply = moved.post_as(&from.key, "/events", &[], body.as_bytes()).await.json();
+    assert_eq!((&reply["accepted"], &reply["duplicates"]), (&json!(1), &json!(1)));
+    moved.store.add_project("second", None, "ffk_second_project_key_0", NOW).await.unwrap();
+    moved.stop().await;
+    from.stop().await;
+}

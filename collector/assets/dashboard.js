@@ -124,9 +124,11 @@
     const known = new Set([...feed.children].map((entry) => entry.dataset.key ?? key(entry)));
     for (const entry of fresh.content.children) {
       entry.dataset.key = key(entry);
-      if (!known.has(entry.dataset.key)) entry.classList.add("new");
+      if (!known.has(entry.dataset.key) && entry.querySelector("time")) entry.classList.add("new");
     }
     localTimes(fresh.content);
+    // The first event has come: now there are figures to show.
+    if (document.querySelector(".welcome") && fresh.content.querySelector("time")) return location.reload();
     feed.replaceChildren(...fresh.content.children);
   }
 

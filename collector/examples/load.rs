@@ -73,7 +73,9 @@ fn send(load: &Load, next: &AtomicU64, sent: &AtomicU64) -> Vec<Duration> {
         let body = batch(load, &signing_key, first);
         let head = format!(
             "POST /v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            load.address, load.key, body.len()
+            load.address,
+            load.key,
+            body.len()
         );
         let begun = Instant::now();
         stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()).expect("send");
@@ -103,7 +105,8 @@ fn batch(load: &Load, signing_key: &str, first: u64) -> String {
             body.push(',');
         }
         let mixed = (number ^ now << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let id = if load.random_ids { format!("{mixed:016x}{number:08x}") } else { format!("{now:012x}-{number:012x}") };
+        let id =
+            if load.random_ids { format!("{mixed:016x}{number:08x}") } else { format!("{now:012x}-{number:012x}") };
         let common = format!(
             r#""id":"{id}","route":"GET /weather/{}","ts":{now},"request_headers":{{"user-agent":"python-httpx/0.27.0","x-session-id":"{mixed:016x}"}},"user_agent":"python-httpx/0.27.0","agent_context":{{"agent_type":"Claude Code","client":"agentcash","search_query":"weather api"}},"dialect":"x402/2""#,
             number % 20

@@ -14,7 +14,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(version, max_term_width = 100)]
 pub struct Cli {
     /// Where the data is: a file, or postgres://user@host/name
-    #[arg(long, global = true, env = "FORGE_COLLECTOR_DATABASE", default_value = "forge-collector.db", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "FORGE_COLLECTOR_DATABASE",
+        default_value = "forge-collector.db",
+        hide_env_values = true
+    )]
     pub database: String,
     #[command(subcommand)]
     pub command: Command,

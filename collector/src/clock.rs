@@ -36,6 +36,5 @@ impl Clock {
 
 /// `2026-11-30T14:15:16Z`; an instant outside the calendar is shown as its number.
 pub fn rfc3339(unix_ms: i64) -> String {
-    jiff::Timestamp::from_second(unix_ms.div_euclid(1000))
-        .map_or_else(|_| unix_ms.to_string(), |time| time.to_string())
+    jiff::Timestamp::from_second(unix_ms.div_euclid(1000)).map_or_else(|_| unix_ms.to_string(), |time| time.to_string())
 }

@@ -47,7 +47,8 @@ async fn run_serve(database: &str, serve: Serve) -> Result<()> {
     }
     let running = http::start(store, config, Clock::default()).await?;
     if let Some(path) = &serve.address_file {
-        std::fs::write(path, running.address.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(path, running.address.to_string())
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     tracing::info!(database = without_password(database), "listening on http://{}", running.address);
     wait_for_signal().await?;
@@ -102,14 +103,21 @@ async fn project(database: &str, command: ProjectCommand) -> Result<()> {
         ProjectCommand::Add { .. } => {}
         ProjectCommand::List => {
             for project in store.projects().await? {
-                println!("{}\t{}\t{}", project.name, project.public_origin.as_deref().unwrap_or("-"), rfc3339(project.created_ms));
+                println!(
+                    "{}\t{}\t{}",
+                    project.name,
+                    project.public_origin.as_deref().unwrap_or("-"),
+                    rfc3339(project.created_ms)
+                );
             }
         }
         ProjectCommand::Rotate { name, grace_hours } => {
             let api_key = key::generate()?;
             let project = existing(&store, &name).await?;
             store.rotate_key(project, &api_key, now_ms + i64::from(grace_hours) * HOUR_MS, now_ms).await?;
-            eprintln!("The old key is accepted for {grace_hours} more hours. This is the new one; it cannot be shown again:");
+            eprintln!(
+                "The old key is accepted for {grace_hours} more hours. This is the new one; it cannot be shown again:"
+            );
             println!("{api_key}");
         }
         ProjectCommand::Origin { name, origin } => {
@@ -188,7 +196,13 @@ async fn run_export(database: &str, export: Export) -> Result<()> {
     store.close().await;
     match result {
         // The reader had enough, as `head` does.
-        Err(error) if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) => Ok(()),
+        Err(error)
+            if error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) =>
+        {
+            Ok(())
+        }
         other => other,
     }
 }
@@ -228,7 +242,12 @@ async fn copy(from: &str, to: &str) -> Result<()> {
     target.close().await;
     eprintln!(
         "Copied {} projects, {} keys, {} events, {} ratings and {} counters into {}.",
-        copied.projects, copied.keys, copied.events, copied.ratings, copied.counters, without_password(to)
+        copied.projects,
+        copied.keys,
+        copied.events,
+        copied.ratings,
+        copied.counters,
+        without_password(to)
     );
     Ok(())
 }
@@ -252,13 +271,19 @@ async fn doctor(database: &str) -> Result<ExitCode> {
             ("projects".into(), Err("none; `forge-collector project add NAME` makes one".into()))
         }
         Ok(projects) => ("projects".into(), Ok(projects.len().to_string())),
-        Err(error) => ("projects".into(), Err(format!("{error:#}; `forge-collector serve` brings the tables up to date"))),
+        Err(error) => {
+            ("projects".into(), Err(format!("{error:#}; `forge-collector serve` brings the tables up to date")))
+        }
     });
     let now_ms = Clock::default().now_ms();
     let plausible = now_ms > 1_780_000_000_000;
     findings.push((
         "clock".into(),
-        if plausible { Ok(rfc3339(now_ms)) } else { Err(format!("{} cannot be right; feedback ids would count as expired", rfc3339(now_ms))) },
+        if plausible {
+            Ok(rfc3339(now_ms))
+        } else {
+            Err(format!("{} cannot be right; feedback ids would count as expired", rfc3339(now_ms)))
+        },
     ));
     store.close().await;
     let mut failed = false;

@@ -62,7 +62,10 @@ impl Config {
             self.max_body >> 10
         );
         ensure!(self.max_connections >= 8, "--max-connections: at least 8");
-        ensure!(self.metrics_listen != Some(self.listen), "--metrics-listen is the same address as --listen; leave it out instead");
+        ensure!(
+            self.metrics_listen != Some(self.listen),
+            "--metrics-listen is the same address as --listen; leave it out instead"
+        );
         Ok(())
     }
 }

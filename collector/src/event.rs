@@ -98,7 +98,8 @@ pub fn read_batch(body: &[u8], idempotency_key: Option<&str>, now_ms: i64) -> Re
     for (index, raw) in outer.events.iter().enumerate() {
         match read(raw.get(), now_ms) {
             Ok((id, mut event)) => {
-                event.event_id = id.map_or_else(|| assigned_id(repeat.as_ref(), index, now_ms), Ok)
+                event.event_id = id
+                    .map_or_else(|| assigned_id(repeat.as_ref(), index, now_ms), Ok)
                     .unwrap_or_else(|_| format!("r:{now_ms:x}-{index}"));
                 batch.events.push(event);
             }
@@ -126,7 +127,10 @@ fn read(raw: &str, now_ms: i64) -> Result<(Option<String>, Event), &'static str>
         kept.get("agent_context").and_then(|context| context.get(name)).and_then(Value::as_str).map(str::to_owned)
     };
     let user_agent = text("user_agent").or_else(|| {
-        kept.get("request_headers").and_then(|headers| headers.get("user-agent")).and_then(Value::as_str).map(str::to_owned)
+        kept.get("request_headers")
+            .and_then(|headers| headers.get("user-agent"))
+            .and_then(Value::as_str)
+            .map(str::to_owned)
     });
     let feedback_id = text("feedback_id").filter(|id| feedback_id::is_well_formed(id));
     let id = match kept.get("id") {
@@ -166,7 +170,7 @@ fn keep(members: Map<String, Value>) -> Map<String, Value> {
     let mut unknown = 0;
     for (name, value) in members {
         let value = match (name.as_str(), value) {
-            ("id", Value::String(id)) => Some(Value::String(stable_id(id))),
+            ("id", Value::String(id)) => stable_id(id).map(Value::String),
             ("route", Value::String(text)) => clean(&text, 2048).map(Value::String),
             ("user_agent", Value::String(text)) => clean(&text, 512).map(Value::String),
             ("request_headers", Value::Object(headers)) => non_empty(headers_kept(headers)),
@@ -232,8 +236,16 @@ fn never_stored(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     matches!(
         name.as_str(),
-        "authorization" | "proxy-authorization" | "cookie" | "set-cookie" | "x-payment" | "payment-signature"
-            | "x-payment-response" | "payment-response" | "x-api-key" | "api-key"
+        "authorization"
+            | "proxy-authorization"
+            | "cookie"
+            | "set-cookie"
+            | "x-payment"
+            | "payment-signature"
+            | "x-payment-response"
+            | "payment-response"
+            | "x-api-key"
+            | "api-key"
     )
 }
 
@@ -253,12 +265,16 @@ fn product(user_agent: &str) -> Option<String> {
     clean(user_agent.split(['/', ' ', '(']).next().unwrap_or(""), 64)
 }
 
-/// An id as it is stored: itself if short and printable, else its hash; two different ids never become one.
-fn stable_id(id: String) -> String {
-    if id.len() <= 128 && !id.is_empty() && !id.chars().any(char::is_control) {
-        return id;
+/// An id as it is stored: itself if short and printable, else its hash; two different ids never become one. An empty id is
+/// none: events that share it are different ones.
+fn stable_id(id: String) -> Option<String> {
+    if id.is_empty() {
+        return None;
     }
-    format!("h:{}", URL_SAFE_NO_PAD.encode(Sha256::digest(id.as_bytes())))
+    if id.len() <= 128 && !id.chars().any(char::is_control) {
+        return Some(id);
+    }
+    Some(format!("h:{}", URL_SAFE_NO_PAD.encode(Sha256::digest(id.as_bytes()))))
 }
 
 fn assigned_id(repeat: Option<&Sha256>, index: usize, now_ms: i64) -> Result<String, getrandom::Error> {
@@ -274,9 +290,32 @@ fn assigned_id(repeat: Option<&Sha256>, index: usize, now_ms: i64) -> Result<Str
 const MAX_UNKNOWN: usize = 24;
 const MAX_HEADERS: usize = 24;
 const KNOWN: &[&str] = &[
-    "id", "type", "ts", "route", "feedback_id", "interaction_id", "request_headers", "user_agent", "agent_context", "payer",
-    "network", "amount", "scheme", "asset", "transaction", "status", "latency_ms", "settled", "dialect", "code", "reason",
-    "attempts", "correlation_id", "operator_contact", "since", "client_ip",
+    "id",
+    "type",
+    "ts",
+    "route",
+    "feedback_id",
+    "interaction_id",
+    "request_headers",
+    "user_agent",
+    "agent_context",
+    "payer",
+    "network",
+    "amount",
+    "scheme",
+    "asset",
+    "transaction",
+    "status",
+    "latency_ms",
+    "settled",
+    "dialect",
+    "code",
+    "reason",
+    "attempts",
+    "correlation_id",
+    "operator_contact",
+    "since",
+    "client_ip",
 ];
 
 #[cfg(test)]

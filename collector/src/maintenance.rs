@@ -25,7 +25,9 @@ pub async fn run(store: Store, clock: Clock, metrics: Arc<Metrics>, retention_ms
                     metrics.deleted_rows.inc_by(rows);
                     tracing::info!(rows, "deleted what is past its retention");
                 }
-                Err(error) => tracing::warn!(error = format!("{error:#}"), "could not delete what is past its retention"),
+                Err(error) => {
+                    tracing::warn!(error = format!("{error:#}"), "could not delete what is past its retention")
+                }
             }
         }
         tick += 1;

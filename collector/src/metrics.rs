@@ -1,6 +1,5 @@
 //! Figures for Prometheus. No label holds text from outside, so the number of series is fixed.
 
-
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -59,10 +58,23 @@ impl Metrics {
     fn registered(mut self) -> Self {
         let registry = &mut self.registry;
         registry.register("http_requests", "Requests answered, by route, method and status", self.requests.clone());
-        registry.register_with_unit("http_request", "Time from head to answer", Unit::Seconds, self.request_seconds.clone());
+        registry.register_with_unit(
+            "http_request",
+            "Time from head to answer",
+            Unit::Seconds,
+            self.request_seconds.clone(),
+        );
         registry.register("events", "Events: accepted, duplicate or rejected", self.events.clone());
-        registry.register("ratings", "Ratings: recorded, corrected, final, unknown_id or invalid", self.ratings.clone());
-        registry.register("refused", "Requests refused: wrong_key, rate_limited, queue_full or storage", self.refused.clone());
+        registry.register(
+            "ratings",
+            "Ratings: recorded, corrected, final, unknown_id or invalid",
+            self.ratings.clone(),
+        );
+        registry.register(
+            "refused",
+            "Requests refused: wrong_key, rate_limited, queue_full or storage",
+            self.refused.clone(),
+        );
         registry.register_with_unit("write", "Time of one transaction", Unit::Seconds, self.write_seconds.clone());
         registry.register("write_events", "Events in one transaction", self.write_events.clone());
         registry.register("write_failures", "Transactions that failed", self.write_failures.clone());
@@ -104,4 +116,3 @@ impl Default for Metrics {
         Self::new()
     }
 }
-

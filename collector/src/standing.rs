@@ -35,7 +35,8 @@ impl<'a> Standings<'a> {
             Some(_) => return Standing::Unsettled,
             None => {}
         }
-        let figures = rating.route.as_deref().and_then(|route| self.routes.get(route).or_else(|| self.routes.get("(other)")));
+        let figures =
+            rating.route.as_deref().and_then(|route| self.routes.get(route).or_else(|| self.routes.get("(other)")));
         let delivered = rating.status.is_some_and(|status| (200..300).contains(&status));
         match figures {
             Some(figures) if delivered && figures.challenges > 0 && figures.settled == 0 => Standing::Counted,
@@ -55,7 +56,13 @@ mod tests {
 
     fn rating(route: &str, matched: i64, settled: Option<i64>, status: i64) -> RatingGroup {
         RatingGroup {
-            matched, route: Some(route.into()), status: Some(status), settled, outcome: "fully".into(), issue: None, ratings: 1,
+            matched,
+            route: Some(route.into()),
+            status: Some(status),
+            settled,
+            outcome: "fully".into(),
+            issue: None,
+            ratings: 1,
         }
     }
 

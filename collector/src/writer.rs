@@ -110,7 +110,11 @@ async fn write_group(
         }
         Err(error) => {
             metrics.write_failures.inc();
-            tracing::warn!(error = format!("{error:#}"), writes = group.len(), "a transaction failed; trying its parts alone");
+            tracing::warn!(
+                error = format!("{error:#}"),
+                writes = group.len(),
+                "a transaction failed; trying its parts alone"
+            );
             // Alone, so that what one request brought cannot fail another's.
             for job in group.drain(..) {
                 let alone = store.write(&[&job.write], names, clock.now_ms()).await;

@@ -29,36 +29,53 @@ fn interaction(id: &str, settled: Value) -> Value {
 }
 
 async fn e07_an_event_is_stored_once_by_its_id_or_its_idempotency_key(collector: Collector) {
-    let with_ids = json!([{"type": "challenge", "id": "a"}, {"type": "challenge", "id": "b"}, {"type": "challenge", "id": "a"}]);
+    let with_ids =
+        json!([{"type": "challenge", "id": "a"}, {"type": "challenge", "id": "b"}, {"type": "challenge", "id": "a"}]);
     assert_eq!(collector.events(with_ids.clone()).await, json!({"accepted": 2, "duplicates": 1, "rejected": []}));
     assert_eq!(collector.events(with_ids).await, json!({"accepted": 0, "duplicates": 3, "rejected": []}));
 
     let without = json!({"events": [{"type": "challenge"}, {"type": "visit"}]}).to_string();
     let send = |key: &'static str| {
         let (collector, without) = (&collector, without.clone());
-        async move { collector.post_as(&collector.key, "/events", &[("idempotency-key", key)], without.as_bytes()).await.json()["accepted"].clone() }
+        async move {
+            collector.post_as(&collector.key, "/events", &[("idempotency-key", key)], without.as_bytes()).await.json()["accepted"].clone()
+        }
     };
     assert_eq!(send("batch-1").await, 2);
     assert_eq!(send("batch-1").await, 0);
     assert_eq!(send("batch-2").await, 2);
 
     let call = collector.feedback_id(1);
-    assert_eq!(collector.events(json!([interaction(&call, json!(true)), interaction(&call, json!(true))])).await["accepted"], 1);
+    assert_eq!(
+        collector.events(json!([interaction(&call, json!(true)), interaction(&call, json!(true))])).await["accepted"],
+        1
+    );
     let figures = collector.store.route_figures(&page(&collector)).await.unwrap();
-    assert_eq!(figures.iter().map(|f| (f.challenges, f.paid)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)), (4, 1), "a repeat changes no figure");
+    assert_eq!(
+        figures.iter().map(|f| (f.challenges, f.paid)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)),
+        (4, 1),
+        "a repeat changes no figure"
+    );
     collector.stop().await;
 }
 
 async fn e03_what_cannot_be_read_is_refused_alone(collector: Collector) {
-    let reply = collector.post("/events", &json!({"events": [{"type": "visit"}, 7, {"type": "visit"}, {"no": "type"}]})).await;
+    let reply =
+        collector.post("/events", &json!({"events": [{"type": "visit"}, 7, {"type": "visit"}, {"no": "type"}]})).await;
     assert_eq!(reply.status, 200);
     assert_eq!(reply.json()["accepted"], 2);
-    assert_eq!(reply.json()["rejected"], json!([{"index": 1, "error": "an event is a JSON object"}, {"index": 3, "error": "type must be a string"}]));
+    assert_eq!(
+        reply.json()["rejected"],
+        json!([{"index": 1, "error": "an event is a JSON object"}, {"index": 3, "error": "type must be a string"}])
+    );
 
     let raw = r#"{"events":[{"type":"interaction","payer":"\ud800"},{"type":"visit"}]}"#;
     assert_eq!(collector.post_as(&collector.key, "/events", &[], raw.as_bytes()).await.json()["accepted"], 2);
     assert_eq!(collector.post("/events", &json!({"events": [1, 2]})).await.status, 400);
-    assert_eq!(collector.post("/events", &json!({"events": []})).await.json(), json!({"accepted": 0, "duplicates": 0, "rejected": []}));
+    assert_eq!(
+        collector.post("/events", &json!({"events": []})).await.json(),
+        json!({"accepted": 0, "duplicates": 0, "rejected": []})
+    );
     for (body, status, error) in [
         ("{", 400, "invalid_json_body"),
         ("[]", 400, "invalid_batch"),
@@ -81,14 +98,32 @@ async fn a_rating_is_stored_once_correctable_for_15_minutes_then_409(collector: 
     assert_eq!(collector.rate(&id, "no").await.json(), json!({"recorded": true, "corrected": true}));
     collector.clock.set(NOW + 15 * MINUTE_MS + 1);
     let late = collector.rate(&id, "partially").await;
-    assert_eq!((late.status, late.json()["error"].as_str(), late.json()["recorded"].as_bool()), (409, Some("already_rated"), Some(false)));
+    assert_eq!(
+        (late.status, late.json()["error"].as_str(), late.json()["recorded"].as_bool()),
+        (409, Some("already_rated"), Some(false))
+    );
     let summary = collector.get("/summary").await.json();
-    assert_eq!((&summary["ratings"], &summary["outcomes"]["no"], &summary["outcomes"]["fully"]), (&json!(1), &json!(1), &json!(0)));
+    assert_eq!(
+        (&summary["ratings"], &summary["outcomes"]["no"], &summary["outcomes"]["fully"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
 
     for (body, status, error) in [
-        (json!({"feedback_id": mint("another key entirely", NOW, 1), "outcome": "no"}), 404, "unknown_or_expired_feedback_id"),
-        (json!({"feedback_id": mint(&collector.key, NOW - 25 * HOUR_MS, 1), "outcome": "no"}), 404, "unknown_or_expired_feedback_id"),
-        (json!({"feedback_id": mint(&collector.key, NOW + 2 * HOUR_MS, 1), "outcome": "no"}), 404, "unknown_or_expired_feedback_id"),
+        (
+            json!({"feedback_id": mint("another key entirely", NOW, 1), "outcome": "no"}),
+            404,
+            "unknown_or_expired_feedback_id",
+        ),
+        (
+            json!({"feedback_id": mint(&collector.key, NOW - 25 * HOUR_MS, 1), "outcome": "no"}),
+            404,
+            "unknown_or_expired_feedback_id",
+        ),
+        (
+            json!({"feedback_id": mint(&collector.key, NOW + 2 * HOUR_MS, 1), "outcome": "no"}),
+            404,
+            "unknown_or_expired_feedback_id",
+        ),
         (json!({"feedback_id": "x'; DROP TABLE ratings; --", "outcome": "no"}), 404, "unknown_or_expired_feedback_id"),
         (json!({"outcome": "no"}), 400, "missing_feedback_id"),
         (json!({"feedback_id": id, "outcome": "perfect"}), 400, "invalid_outcome"),
@@ -108,9 +143,17 @@ async fn a_rating_may_come_before_its_event_and_unsettled_ones_are_kept_apart(co
         assert_eq!(collector.rate(id, "fully").await.status, 200);
     }
     assert_eq!(counted(&collector).await, (0, 0, 4));
-    collector.events(json!([interaction(&ids[0], json!(true)), interaction(&ids[1], json!(false)), interaction(&ids[2], json!(null))])).await;
+    collector
+        .events(json!([
+            interaction(&ids[0], json!(true)),
+            interaction(&ids[1], json!(false)),
+            interaction(&ids[2], json!(null))
+        ]))
+        .await;
     assert_eq!(counted(&collector).await, (1, 2, 1), "no receipt on a route that shows receipts does not count");
-    collector.events(json!([{"type": "interaction", "feedback_id": ids[3], "transaction": "0x1", "status": 200, "route": "GET /weather"}])).await;
+    collector
+        .events(json!([{"type": "interaction", "feedback_id": ids[3], "transaction": "0x1", "status": 200, "route": "GET /weather"}]))
+        .await;
     assert_eq!(counted(&collector).await, (2, 2, 0), "a settlement transaction is a settlement");
     let after = collector.feedback_id(9);
     collector.events(json!([interaction(&after, json!(true))])).await;
@@ -122,7 +165,11 @@ async fn a_rating_may_come_before_its_event_and_unsettled_ones_are_kept_apart(co
 async fn counted(collector: &Collector) -> (i64, i64, i64) {
     let summary = collector.get("/summary").await.json();
     let apart = &summary["not_counted"];
-    (summary["ratings"].as_i64().unwrap(), apart["unsettled"].as_i64().unwrap(), apart["waiting_for_call"].as_i64().unwrap())
+    (
+        summary["ratings"].as_i64().unwrap(),
+        apart["unsettled"].as_i64().unwrap(),
+        apart["waiting_for_call"].as_i64().unwrap(),
+    )
 }
 
 async fn f07_ids_of_a_rotated_key_stay_valid_and_the_old_bearer_ends_with_its_grace(collector: Collector) {
@@ -152,31 +199,52 @@ async fn projects_see_nothing_of_each_other(collector: Collector) {
     collector.events(json!([{"type": "challenge", "id": "same"}, interaction(&id, json!(true))])).await;
     collector.rate(&id, "fully").await;
     let same = json!({"events": [{"type": "challenge", "id": "same"}]}).to_string();
-    assert_eq!(collector.post_as(&other, "/events", &[], same.as_bytes()).await.json()["accepted"], 1, "ids are per project");
+    assert_eq!(
+        collector.post_as(&other, "/events", &[], same.as_bytes()).await.json()["accepted"],
+        1,
+        "ids are per project"
+    );
     let get = |path| {
         let (address, bearer) = (collector.address, format!("Bearer {other}"));
         async move { send(address, "GET", path, &[("authorization", &bearer)], b"").await }
     };
     assert_eq!(get("/summary").await.json()["ratings"], 0);
     assert_eq!(get("/project").await.json(), json!({"name": "other"}));
-    assert_eq!(collector.get("/project").await.json(), json!({"name": "demo", "publicOrigin": "https://api.example.com"}));
+    assert_eq!(
+        collector.get("/project").await.json(),
+        json!({"name": "demo", "publicOrigin": "https://api.example.com"})
+    );
     let foreign = json!({"feedback_id": id, "outcome": "no"}).to_string();
     assert_eq!(collector.post_as(&other, "/feedback", &[], foreign.as_bytes()).await.status, 404);
     collector.stop().await;
 }
 
 async fn the_summary_covers_30_days_by_route(collector: Collector) {
-    for (random, route, outcome, issue) in [(1, "GET /a", "fully", None), (2, "GET /a", "no", Some("slow")), (3, "POST /b", "partially", Some("wrong_output"))] {
+    for (random, route, outcome, issue) in [
+        (1, "GET /a", "fully", None),
+        (2, "GET /a", "no", Some("slow")),
+        (3, "POST /b", "partially", Some("wrong_output")),
+    ] {
         let id = collector.feedback_id(random);
-        collector.events(json!([{"type": "interaction", "feedback_id": id, "route": route, "settled": true, "status": 200}])).await;
-        let reply = collector.post("/feedback", &json!({"feedback_id": id, "outcome": outcome, "issue": issue, "note": "a secret note", "via": "POST"})).await;
+        collector
+            .events(json!([{"type": "interaction", "feedback_id": id, "route": route, "settled": true, "status": 200}]))
+            .await;
+        let reply = collector
+            .post(
+                "/feedback",
+                &json!({"feedback_id": id, "outcome": outcome, "issue": issue, "note": "a secret note", "via": "POST"}),
+            )
+            .await;
         assert_eq!(reply.status, 200);
     }
     let reply = collector.get("/summary").await;
     assert!(!reply.text.contains("secret"), "notes are not public");
     let summary = reply.json();
     assert_eq!(summary["outcomes"], json!({"fully": 1, "partially": 1, "no": 1, "not_evaluated": 0}));
-    assert_eq!((&summary["issues"]["slow"], &summary["issues"]["wrong_output"], &summary["window_days"]), (&json!(1), &json!(1), &json!(30)));
+    assert_eq!(
+        (&summary["issues"]["slow"], &summary["issues"]["wrong_output"], &summary["window_days"]),
+        (&json!(1), &json!(1), &json!(30))
+    );
     assert_eq!(summary["routes"][0]["route"], "GET /a");
     assert_eq!(summary["routes"][0]["outcomes"]["no"], 1);
     assert_eq!(summary["routes"][1]["issues"]["wrong_output"], 1);
@@ -191,8 +259,14 @@ async fn root_and_v1_answer_alike(collector: Collector) {
         assert_eq!((root.status, root.text), (v1.status, v1.text));
     }
     let id = collector.feedback_id(1);
-    assert_eq!(collector.post("/v1/events", &json!({"events": [interaction(&id, json!(true))]})).await.json()["accepted"], 1);
-    assert_eq!(collector.post("/events", &json!({"events": [interaction(&id, json!(true))]})).await.json()["duplicates"], 1);
+    assert_eq!(
+        collector.post("/v1/events", &json!({"events": [interaction(&id, json!(true))]})).await.json()["accepted"],
+        1
+    );
+    assert_eq!(
+        collector.post("/events", &json!({"events": [interaction(&id, json!(true))]})).await.json()["duplicates"],
+        1
+    );
     assert_eq!(collector.post("/v1/feedback", &json!({"feedback_id": id, "outcome": "fully"})).await.status, 200);
     collector.stop().await;
 }
@@ -200,7 +274,8 @@ async fn root_and_v1_answer_alike(collector: Collector) {
 async fn retention_deletes_what_is_older(collector: Collector) {
     let id = collector.feedback_id(1);
     for batch in 0..30 {
-        let events: Vec<Value> = (0..100).map(|n| json!({"type": "challenge", "id": format!("{batch}-{n}"), "user_agent": "a/1"})).collect();
+        let events: Vec<Value> =
+            (0..100).map(|n| json!({"type": "challenge", "id": format!("{batch}-{n}"), "user_agent": "a/1"})).collect();
         collector.events(json!(events)).await;
     }
     collector.rate(&id, "fully").await;
@@ -226,7 +301,8 @@ async fn a_database_that_is_gone_is_a_503_and_nothing_is_kept(collector: Collect
 }
 
 async fn parallel_repeats_are_one_event(collector: Collector) {
-    let events: Vec<Value> = (0..100).map(|n| json!({"type": "challenge", "id": format!("p{n}"), "route": "GET /p"})).collect();
+    let events: Vec<Value> =
+        (0..100).map(|n| json!({"type": "challenge", "id": format!("p{n}"), "route": "GET /p"})).collect();
     let body = json!({"events": events});
     let collector = std::sync::Arc::new(collector);
     let mut sends = tokio::task::JoinSet::new();
@@ -247,8 +323,14 @@ async fn keys_are_asked_for_and_wrong_ones_run_out() {
     let missing = send(collector.address, "GET", "/summary", &[], b"").await;
     assert_eq!((missing.status, missing.header("www-authenticate")), (401, Some("Bearer")));
     let key = collector.key.clone();
-    for bad in [format!("Basic {key}"), key.clone(), "Bearer".into(), "Bearer ".into(), format!("Bearer {}", "x".repeat(600))] {
-        assert_eq!(send(collector.address, "GET", "/summary", &[("authorization", &bad)], b"").await.status, 401, "{bad}");
+    for bad in
+        [format!("Basic {key}"), key.clone(), "Bearer".into(), "Bearer ".into(), format!("Bearer {}", "x".repeat(600))]
+    {
+        assert_eq!(
+            send(collector.address, "GET", "/summary", &[("authorization", &bad)], b"").await.status,
+            401,
+            "{bad}"
+        );
     }
     let twice = [("authorization", format!("Bearer {key}")), ("authorization", format!("Bearer {key}"))];
     let twice: Vec<(&str, &str)> = twice.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -256,7 +338,10 @@ async fn keys_are_asked_for_and_wrong_ones_run_out() {
     let wrong = |n: u8| send_wrong(collector.address, n);
     assert_eq!([wrong(1).await, wrong(2).await, wrong(3).await, wrong(4).await], [401, 401, 401, 429]);
     assert_eq!(collector.get("/summary").await.status, 200, "a right key is never slowed down by wrong ones");
-    assert_eq!(send(collector.address, "GET", "/summary", &[("authorization", &format!("bearer {key}"))], b"").await.status, 200);
+    assert_eq!(
+        send(collector.address, "GET", "/summary", &[("authorization", &format!("bearer {key}"))], b"").await.status,
+        200
+    );
     collector.stop().await;
 }
 
@@ -266,7 +351,8 @@ async fn send_wrong(address: std::net::SocketAddr, n: u8) -> u16 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_project_that_sends_too_often_is_told_when_to_come_back() {
-    let collector = Collector::sqlite(Config { requests_per_second: NonZeroU32::new(1).unwrap(), ..Config::default() }).await;
+    let collector =
+        Collector::sqlite(Config { requests_per_second: NonZeroU32::new(1).unwrap(), ..Config::default() }).await;
     let mut statuses = Vec::new();
     for _ in 0..4 {
         statuses.push(collector.get("/project").await);
@@ -281,13 +367,19 @@ async fn p25_a_full_queue_is_answered_at_once() {
     let config = Config { max_body: 128 << 10, max_queued: 128 << 10, ..Config::default() };
     let collector = Collector::sqlite(config).await;
     // Announces a body, sends none: its room is taken until it goes away.
-    let head = format!("POST /events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: 100000\r\n\r\n", collector.key);
+    let head = format!(
+        "POST /events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: 100000\r\n\r\n",
+        collector.key
+    );
     let mut holder = tokio::net::TcpStream::connect(collector.address).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut holder, head.as_bytes()).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     let body = json!({"events": [{"type": "visit", "x": "y".repeat(60_000)}]});
     let reply = collector.post("/events", &body).await;
-    assert_eq!((reply.status, reply.json()["error"].as_str(), reply.header("retry-after")), (503, Some("queue_full"), Some("1")));
+    assert_eq!(
+        (reply.status, reply.json()["error"].as_str(), reply.header("retry-after")),
+        (503, Some("queue_full"), Some("1"))
+    );
     drop(holder);
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert_eq!(collector.post("/events", &body).await.status, 200);
@@ -316,7 +408,11 @@ async fn metrics_count_and_can_have_an_address_of_their_own() {
     assert_eq!(send(running.address, "GET", "/metrics", &[], b"").await.status, 404);
     let reply = send(running.metrics_address.unwrap(), "GET", "/metrics", &[], b"").await;
     assert!(reply.text.ends_with("# EOF\n"), "OpenMetrics ends so");
-    assert!(reply.text.contains(r#"forge_collector_http_requests_total{route="(none)",method="GET",status="404"} 1"#), "{}", reply.text);
+    assert!(
+        reply.text.contains(r#"forge_collector_http_requests_total{route="(none)",method="GET",status="404"} 1"#),
+        "{}",
+        reply.text
+    );
     running.stop(std::time::Duration::from_secs(5)).await;
 }
 
@@ -333,11 +429,19 @@ async fn the_openapi_document_names_exactly_what_is_served() {
         }
     }
     for path in ["/events", "/feedback", "/summary", "/project"] {
-        assert_eq!(document["paths"][path]["get"]["responses"], document["paths"][format!("/v1{path}")]["get"]["responses"]);
+        assert_eq!(
+            document["paths"][path]["get"]["responses"],
+            document["paths"][format!("/v1{path}")]["get"]["responses"]
+        );
     }
     collector.stop().await;
 }
 
 fn page(collector: &Collector) -> forge_collector::store::Page {
-    forge_collector::store::Page { project_id: 1, from_ms: collector.clock.now_ms() - DAY_MS, route: None, step_hours: 1 }
+    forge_collector::store::Page {
+        project_id: 1,
+        from_ms: collector.clock.now_ms() - DAY_MS,
+        route: None,
+        step_hours: 1,
+    }
 }

@@ -6,7 +6,12 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_forge-collector")).args(arguments).current_dir(folder).env_remove("FORGE_COLLECTOR_DATABASE").output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_forge-collector"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("FORGE_COLLECTOR_DATABASE")
+        .output()
+        .unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -24,7 +29,11 @@ fn project_add_works_in_an_empty_folder_and_prints_the_key_once() {
     let again = run(folder.path(), &["project", "add", "demo"]);
     assert!(!again.status.success());
     assert!(text(&again.stderr).contains("there is a project \"demo\" already"), "{}", text(&again.stderr));
-    let everything = text(&std::fs::read(folder.path().join("forge-collector.db")).map(|b| b.iter().filter(|b| b.is_ascii()).copied().collect::<Vec<_>>()).unwrap());
+    let everything = text(
+        &std::fs::read(folder.path().join("forge-collector.db"))
+            .map(|b| b.iter().filter(|b| b.is_ascii()).copied().collect::<Vec<_>>())
+            .unwrap(),
+    );
     assert!(!everything.contains(key.trim()), "the key is not kept");
     assert!(text(&run(folder.path(), &["project", "list"]).stdout).starts_with("demo\t-\t20"));
 }
@@ -77,7 +86,11 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         (vec!["project", "rotate", "nobody"], "`project list` shows what there is"),
     ] {
         let output = run(folder.path(), &arguments);
-        assert!(!output.status.success() && text(&output.stderr).contains(says), "{arguments:?} said {}", text(&output.stderr));
+        assert!(
+            !output.status.success() && text(&output.stderr).contains(says),
+            "{arguments:?} said {}",
+            text(&output.stderr)
+        );
     }
 }
 

@@ -33,12 +33,28 @@ async fn the_page_shows_the_funnel_the_escalations_and_the_feed(collector: Colle
              "operator_contact": "mailto:ops@example.com"},
         ]))
         .await;
-    collector.post("/feedback", &json!({"feedback_id": id, "outcome": "partially", "issue": "slow", "note": "took a while", "via": "POST"})).await;
+    collector
+        .post(
+            "/feedback",
+            &json!({"feedback_id": id, "outcome": "partially", "issue": "slow", "note": "took a while", "via": "POST"}),
+        )
+        .await;
     let cookie = collector.sign_in().await;
     for path in ["/", "/?days=1", "/?days=30&route=GET%20/weather", "/?days=nonsense"] {
         let page = collector.page(path, &cookie).await;
         assert_eq!(page.status, 200);
-        for text in ["GET /weather", "PAYMENT_ATTEMPTS_EXCEEDED", "abcdef0123456789", "mailto:ops@example.com", "Claude Code", "agentcash", "python-httpx", "took a while", "1 partially", "Rated: partially"] {
+        for text in [
+            "GET /weather",
+            "PAYMENT_ATTEMPTS_EXCEEDED",
+            "abcdef0123456789",
+            "mailto:ops@example.com",
+            "Claude Code",
+            "agentcash",
+            "python-httpx",
+            "took a while",
+            "1 partially",
+            "Rated: partially",
+        ] {
             assert!(page.text.contains(text), "{path} lacks {text}");
         }
     }
@@ -73,7 +89,11 @@ async fn hostile_text_in_every_field_shows_up_as_text(collector: Collector) {
     for path in ["/summary", "/metrics"] {
         let reply = collector.get(path).await;
         assert_eq!(reply.status, 200);
-        assert!(!reply.headers.iter().any(|(name, value)| name == "set-cookie" || value.contains("evil")), "{:?}", reply.headers);
+        assert!(
+            !reply.headers.iter().any(|(name, value)| name == "set-cookie" || value.contains("evil")),
+            "{:?}",
+            reply.headers
+        );
     }
     let (_, rows) = collector.store.export_events(1, 0, 0).await.unwrap();
     assert_eq!(rows.len(), 36, "no table was dropped");
@@ -101,7 +121,8 @@ fn assert_only_our_markup(reply: &Reply) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_who_signed_in_sees_anything() {
     let collector = Collector::sqlite(Config::default()).await;
-    for cookie in ["", "forge_session=1.9999999999999.AAAA", "forge_session=", "forge_session=1.2", "forge_session=é"] {
+    for cookie in ["", "forge_session=1.9999999999999.AAAA", "forge_session=", "forge_session=1.2", "forge_session=é"]
+    {
         let reply = send(collector.address, "GET", "/", &[("cookie", cookie)], b"").await;
         assert_eq!((reply.status, reply.header("location")), (303, Some("/login")), "{cookie}");
         assert_eq!(send(collector.address, "GET", "/live", &[("cookie", cookie)], b"").await.status, 401);
@@ -114,7 +135,11 @@ async fn only_who_signed_in_sees_anything() {
     let body = format!("key={}", collector.key);
     assert_eq!(send(collector.address, "POST", "/login", &foreign, body.as_bytes()).await.status, 403);
     assert_eq!(send(collector.address, "POST", "/logout", &foreign, b"").await.status, 403);
-    for (kind, body) in [("text/plain", "key=x"), ("application/x-www-form-urlencoded", "%zz=%"), ("application/x-www-form-urlencoded", "")] {
+    for (kind, body) in [
+        ("text/plain", "key=x"),
+        ("application/x-www-form-urlencoded", "%zz=%"),
+        ("application/x-www-form-urlencoded", ""),
+    ] {
         let status = send(collector.address, "POST", "/login", &[("content-type", kind)], body.as_bytes()).await.status;
         assert!([400, 401].contains(&status), "{kind} {body}: {status}");
     }
@@ -123,7 +148,10 @@ async fn only_who_signed_in_sees_anything() {
     let page = collector.page("/", &cookie).await;
     assert!(page.text.contains("Waiting for the first call"), "the empty state helps");
     let policy = page.header("content-security-policy").unwrap();
-    assert!(policy.contains("script-src 'self';") && policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert!(
+        policy.contains("script-src 'self';") && policy.contains("default-src 'none'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
     assert_eq!((page.header("x-frame-options"), page.header("cache-control")), (Some("DENY"), Some("no-store")));
     assert_eq!(collector.page("/login", &cookie).await.status, 303, "signed in already");
     let out = send(collector.address, "POST", "/logout", &[("cookie", &cookie)], b"").await;
@@ -145,7 +173,12 @@ async fn a_retired_key_closes_its_sessions() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn assets_are_in_the_binary_and_nothing_else_is() {
     let collector = Collector::sqlite(Config::default()).await;
-    for (name, kind) in [("dashboard.css", "text/css"), ("dashboard.js", "text/javascript"), ("uPlot.js", "text/javascript"), ("uPlot.LICENSE.txt", "text/plain")] {
+    for (name, kind) in [
+        ("dashboard.css", "text/css"),
+        ("dashboard.js", "text/javascript"),
+        ("uPlot.js", "text/javascript"),
+        ("uPlot.LICENSE.txt", "text/plain"),
+    ] {
         let reply = send(collector.address, "GET", &format!("/assets/{name}"), &[], b"").await;
         assert_eq!(reply.status, 200);
         assert!(reply.header("content-type").unwrap().starts_with(kind));

@@ -72,7 +72,10 @@ async fn kill_and_count(database: &str, folder: &Path) {
             break;
         }
         after = last;
-        stored.extend(rows.iter().map(|row| serde_json::from_str::<Value>(&row.json).unwrap()["event_id"].as_str().unwrap().to_owned()));
+        stored.extend(
+            rows.iter()
+                .map(|row| serde_json::from_str::<Value>(&row.json).unwrap()["event_id"].as_str().unwrap().to_owned()),
+        );
     }
     let unique: HashSet<&String> = stored.iter().collect();
     assert_eq!(unique.len(), stored.len(), "each once");
@@ -87,7 +90,11 @@ async fn kill_and_count(database: &str, folder: &Path) {
             break;
         }
         after = last;
-        rated.extend(rows.iter().map(|row| serde_json::from_str::<Value>(&row.json).unwrap()["feedback_id"].as_str().unwrap().to_owned()));
+        rated.extend(
+            rows.iter().map(|row| {
+                serde_json::from_str::<Value>(&row.json).unwrap()["feedback_id"].as_str().unwrap().to_owned()
+            }),
+        );
     }
     let acknowledged_ratings = acknowledged.ratings.lock().unwrap();
     assert!(!acknowledged_ratings.is_empty());
@@ -96,7 +103,12 @@ async fn kill_and_count(database: &str, folder: &Path) {
     let figures = store.route_figures(&page).await.unwrap();
     let counted: i64 = figures.iter().map(|f| f.challenges + f.paid).sum();
     assert_eq!(counted, i64::try_from(stored.len()).unwrap(), "counters and events are of one transaction");
-    println!("{kills} kills, {} events answered, {} stored, {} ratings answered, 0 lost", acknowledged_events.len(), stored.len(), acknowledged_ratings.len());
+    println!(
+        "{kills} kills, {} events answered, {} stored, {} ratings answered, 0 lost",
+        acknowledged_events.len(),
+        stored.len(),
+        acknowledged_ratings.len()
+    );
     store.close().await;
 }
 
@@ -119,7 +131,12 @@ fn serve(database: &str, folder: &Path) -> (Child, SocketAddr) {
     }
 }
 
-async fn send_until_dead(address: SocketAddr, sequence: Arc<AtomicU64>, acknowledged: Arc<Acknowledged>, stop: Arc<AtomicBool>) {
+async fn send_until_dead(
+    address: SocketAddr,
+    sequence: Arc<AtomicU64>,
+    acknowledged: Arc<Acknowledged>,
+    stop: Arc<AtomicBool>,
+) {
     let signing_key = feedback_id::signing_key(KEY);
     while !stop.load(Ordering::Relaxed) {
         let first = sequence.fetch_add(50, Ordering::Relaxed);
@@ -127,7 +144,8 @@ async fn send_until_dead(address: SocketAddr, sequence: Arc<AtomicU64>, acknowle
         let random: [u8; 6] = std::array::from_fn(|at| (first >> (8 * at)) as u8);
         let feedback = feedback_id::mint(&signing_key, u32::try_from(now_ms / 1000).unwrap(), random);
         let mut ids: Vec<String> = (first..first + 49).map(|n| format!("k{n}")).collect();
-        let mut events: Vec<Value> = ids.iter().map(|id| json!({"type": "challenge", "id": id, "route": "GET /kill", "ts": now_ms})).collect();
+        let mut events: Vec<Value> =
+            ids.iter().map(|id| json!({"type": "challenge", "id": id, "route": "GET /kill", "ts": now_ms})).collect();
         events.push(json!({"type": "interaction", "feedback_id": feedback, "route": "GET /kill", "status": 200, "settled": true}));
         ids.push(format!("f:{feedback}"));
         if post(address, "/events", &json!({"events": events})).await == Some(200) {

@@ -12,16 +12,20 @@ async fn two_collectors_given_the_same_batches_store_each_event_once() {
     let one = Collector::postgres(Config::default()).await;
     let two = Collector::on(one.database.clone(), tempfile::tempdir().unwrap(), Config::default()).await;
     let (addresses, key) = ([one.address, two.address], one.key.clone());
+    let batches: u32 = std::env::var("DUPLICATED_BATCHES").ok().and_then(|batches| batches.parse().ok()).unwrap_or(30);
+    let room = std::sync::Arc::new(tokio::sync::Semaphore::new(16));
     let mut sends = tokio::task::JoinSet::new();
-    for batch in 0..30_u32 {
+    for batch in 0..batches {
         for address in addresses {
+            let room = room.clone();
             let bearer = format!("Bearer {key}");
             sends.spawn(async move {
-                // The second collector gets them in another order: a fixed lock order must hold whatever comes in.
+                let _turn = room.acquire_owned().await.unwrap();
+                // One of the two may get them in another order: a fixed lock order must hold whatever comes in.
                 let mut events: Vec<Value> = (0..100)
                     .map(|n| json!({"type": "challenge", "id": format!("{batch}/{n}"), "route": format!("GET /{}", (n + batch) % 7), "user_agent": "a/1"}))
                     .collect();
-                if address.port() % 2 == 0 {
+                if address == addresses[1] {
                     events.reverse();
                 }
                 let body = json!({"events": events}).to_string();
@@ -31,11 +35,22 @@ async fn two_collectors_given_the_same_batches_store_each_event_once() {
             });
         }
     }
-    assert_eq!(sends.join_all().await.into_iter().sum::<i64>(), 3000);
+    assert_eq!(sends.join_all().await.into_iter().sum::<i64>(), i64::from(batches) * 100);
     let page = Page { project_id: 1, from_ms: NOW - 86_400_000, route: None, step_hours: 1 };
-    assert_eq!(one.store.route_figures(&page).await.unwrap().iter().map(|f| f.challenges).sum::<i64>(), 3000);
-    let (_, rows) = one.store.export_events(1, 0, 0).await.unwrap();
-    assert_eq!(rows.len(), 2000, "one page");
+    assert_eq!(
+        one.store.route_figures(&page).await.unwrap().iter().map(|f| f.challenges).sum::<i64>(),
+        i64::from(batches) * 100
+    );
+    let (mut stored, mut after) = (0, 0);
+    loop {
+        let (last, rows) = one.store.export_events(1, 0, after).await.unwrap();
+        if rows.is_empty() {
+            break;
+        }
+        (after, stored) = (last, stored + rows.len());
+    }
+    assert_eq!(stored, batches as usize * 100);
+    println!("{batches} batches given to both: {stored} events stored, each once");
 
     // Signed in at one is signed in at the other.
     let cookie = one.sign_in().await;
@@ -53,7 +68,8 @@ async fn a_rating_and_its_call_at_two_collectors_find_each_other() {
     for id in ids.clone() {
         let (one, two, bearer) = (one.address, two.address, format!("Bearer {}", one.key));
         sends.spawn(async move {
-            let event = json!({"events": [{"type": "interaction", "feedback_id": id, "route": "GET /x", "settled": true, "status": 200}]}).to_string();
+            let event = json!({"events": [{"type": "interaction", "feedback_id": id, "route": "GET /x", "settled": true, "status": 200}]})
+                .to_string();
             let rating = json!({"feedback_id": id, "outcome": "fully"}).to_string();
             let headers = [("authorization", bearer.as_str())];
             let (a, b) = tokio::join!(
@@ -75,13 +91,22 @@ async fn a_rating_and_its_call_at_two_collectors_find_each_other() {
 async fn moving_from_sqlite_to_postgresql_keeps_everything() {
     let from = Collector::sqlite(Config::default()).await;
     for batch in 0..25 {
-        let events: Vec<Value> = (0..100).map(|n| json!({"type": "challenge", "id": format!("{batch}-{n}"), "route": format!("GET /{n}"), "user_agent": "é😀/1"})).collect();
+        let events: Vec<Value> = (0..100)
+            .map(|n| json!({"type": "challenge", "id": format!("{batch}-{n}"), "route": format!("GET /{n}"), "user_agent": "é😀/1"}))
+            .collect();
         from.events(json!(events)).await;
     }
     for random in 0..20 {
         let id = from.feedback_id(random);
-        from.events(json!([{"type": "interaction", "feedback_id": id, "route": "GET /x", "settled": true, "status": 200, "latency_ms": 30}])).await;
-        from.post("/feedback", &json!({"feedback_id": id, "outcome": "no", "issue": "slow", "note": "n", "via": "POST"})).await;
+        from.events(
+            json!([{"type": "interaction", "feedback_id": id, "route": "GET /x", "settled": true, "status": 200, "latency_ms": 30}]),
+        )
+        .await;
+        from.post(
+            "/feedback",
+            &json!({"feedback_id": id, "outcome": "no", "issue": "slow", "note": "n", "via": "POST"}),
+        )
+        .await;
     }
     let target = fresh_postgres().await;
     let to = Store::open(&target).await.unwrap();
@@ -92,8 +117,12 @@ async fn moving_from_sqlite_to_postgresql_keeps_everything() {
         let traffic = store.traffic(&page).await.unwrap();
         assert_eq!((traffic[0].challenges, traffic[0].paid, traffic[0].l2), (2500, 20, 20));
     }
-    let (one, two) = (from.store.export_events(1, 0, 2000).await.unwrap().1, to.export_events(1, 0, 2000).await.unwrap().1);
-    assert_eq!(one.iter().map(|row| &row.json).collect::<Vec<_>>(), two.iter().map(|row| &row.json).collect::<Vec<_>>());
+    let (one, two) =
+        (from.store.export_events(1, 0, 2000).await.unwrap().1, to.export_events(1, 0, 2000).await.unwrap().1);
+    assert_eq!(
+        one.iter().map(|row| &row.json).collect::<Vec<_>>(),
+        two.iter().map(|row| &row.json).collect::<Vec<_>>()
+    );
     assert!(from.store.copy_to(&to).await.unwrap_err().to_string().contains("holds projects already"));
 
     // The same key goes on, repeats are still recognised and new rows get new ids.

@@ -32,7 +32,8 @@ pub static VERSION: LazyLock<String> = LazyLock::new(|| {
 pub async fn asset(Path(name): Path<String>) -> Response {
     match FILES.iter().find(|(file, _, _)| *file == name) {
         Some((_, kind, content)) => {
-            let headers = [(header::CONTENT_TYPE, *kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
+            let headers =
+                [(header::CONTENT_TYPE, *kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
             (headers, *content).into_response()
         }
         None => Fault::new(StatusCode::NOT_FOUND, "not_found", "there is no such file").into_response(),

@@ -5,9 +5,12 @@
 //! drawn charts and the live refresh works (each chart has its table).
 
 mod assets;
+mod chart;
+mod entry;
 mod page;
 mod session;
 mod view;
+mod words;
 
 use axum::Router;
 use axum::routing::{get, post};

@@ -10,8 +10,9 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::assets::VERSION;
+use super::entry::{self, FeedEntry};
 use super::session::{same_origin, signed_in};
-use super::view::{self, FeedEntry, View};
+use super::view::{self, View};
 use crate::clock::DAY_MS;
 use crate::http::{App, Fault, clean_bearer};
 use crate::store::Page;
@@ -47,7 +48,11 @@ struct SignInPage {
     fault: Option<&'static str>,
 }
 
-pub async fn dashboard(State(app): State<App>, headers: HeaderMap, Query(looking): Query<Looking>) -> Result<Response, Fault> {
+pub async fn dashboard(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Query(looking): Query<Looking>,
+) -> Result<Response, Fault> {
     let Some(project) = signed_in(&app, &headers).await.map_err(|error| unreadable(&error))? else {
         return Ok(Redirect::to("/login").into_response());
     };
@@ -75,7 +80,7 @@ pub async fn live(State(app): State<App>, headers: HeaderMap) -> Result<Response
         return Err(Fault::new(StatusCode::UNAUTHORIZED, "signed_out", "sign in again"));
     };
     let items = app.store.feed(project.id, FEED).await.map_err(|error| unreadable(&error))?;
-    html(StatusCode::OK, &FeedPart { feed: view::feed(items) })
+    html(StatusCode::OK, &FeedPart { feed: entry::feed(items) })
 }
 
 pub async fn sign_in_form(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fault> {

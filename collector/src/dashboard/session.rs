@@ -39,7 +39,11 @@ impl Sessions {
 
     fn cookie(&self, value: &str, max_age_s: i64) -> Option<HeaderValue> {
         let secure = if self.secure { "; Secure" } else { "" };
-        HeaderValue::from_str(&format!("{}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{secure}", self.name())).ok()
+        HeaderValue::from_str(&format!(
+            "{}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{secure}",
+            self.name()
+        ))
+        .ok()
     }
 
     fn name(&self) -> &'static str {
@@ -97,7 +101,10 @@ mod tests {
 
     fn cookie(set_cookie: &HeaderValue) -> HeaderMap {
         let value = set_cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
-        HeaderMap::from_iter([("cookie".parse().unwrap(), HeaderValue::from_str(&format!("a=b; {value}; c=d")).unwrap())])
+        HeaderMap::from_iter([(
+            "cookie".parse().unwrap(),
+            HeaderValue::from_str(&format!("a=b; {value}; c=d")).unwrap(),
+        )])
     }
 
     #[test]

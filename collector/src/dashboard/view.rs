@@ -1,14 +1,16 @@
-//! Figures as a person reads them: shares, bars, charts as data, one line per event.
+//! The whole dashboard as figures a person reads: the funnel, who calls, and what the neighbours make of the rest.
 
 use std::collections::HashMap;
 
 use anyhow::Result;
-use serde_json::{Value, json};
 
-use crate::clock::{HOUR_MS, rfc3339};
+use super::chart::{Chart, charts};
+use super::entry::{EscalationCard, FeedEntry, Note, escalation, feed};
+use super::words::{bar, issue_label, number, outcome_label};
+use crate::clock::rfc3339;
 use crate::standing::{Standing, Standings};
-use crate::store::{Caller, FeedItem, Page, Store, TrafficPoint};
-use crate::submission::{ISSUES, OUTCOMES};
+use crate::store::{Caller, Page, Store};
+use crate::submission::OUTCOMES;
 
 pub struct View {
     pub days: i64,
@@ -55,14 +57,6 @@ pub struct Slice {
     pub width: f64,
 }
 
-pub struct Chart {
-    pub id: &'static str,
-    pub title: &'static str,
-    pub data: String,
-    pub columns: Vec<&'static str>,
-    pub rows: Vec<(String, Vec<String>)>,
-}
-
 pub struct CallerList {
     pub title: &'static str,
     pub empty: &'static str,
@@ -76,29 +70,6 @@ pub struct CallerRow {
     pub width: i64,
 }
 
-pub struct EscalationCard {
-    pub code: String,
-    pub when: String,
-    pub route: String,
-    pub facts: Vec<(String, String)>,
-}
-
-pub struct Note {
-    pub when: String,
-    pub outcome: String,
-    pub issue: String,
-    pub route: String,
-    pub text: String,
-}
-
-pub struct FeedEntry {
-    pub when: String,
-    pub class: &'static str,
-    pub title: String,
-    pub route: String,
-    pub detail: String,
-}
-
 pub async fn gather(store: &Store, page: Page, days: i64, now_ms: i64, feed_length: i64) -> Result<View> {
     let whole = Page { route: None, ..page.clone() };
     let all_routes = store.route_figures(&whole).await?;
@@ -108,7 +79,8 @@ pub async fn gather(store: &Store, page: Page, days: i64, now_ms: i64, feed_leng
     for group in store.rating_groups(&page).await? {
         match standings.of(&group) {
             Standing::Counted => {
-                *rated.entry(group.route.unwrap_or_default()).or_default().entry(group.outcome).or_default() += group.ratings;
+                *rated.entry(group.route.unwrap_or_default()).or_default().entry(group.outcome).or_default() +=
+                    group.ratings;
             }
             Standing::Unsettled => unsettled += group.ratings,
             Standing::Waiting => waiting += group.ratings,
@@ -145,52 +117,7 @@ pub async fn gather(store: &Store, page: Page, days: i64, now_ms: i64, feed_leng
         })
         .collect();
 
-    let traffic = store.traffic(&page).await?;
-    let (outcomes, issues) = store.ratings_over_time(&page).await?;
-    let step_ms = page.step_hours * HOUR_MS;
-    let buckets: Vec<i64> = (page.from_ms / step_ms..=now_ms / step_ms).collect();
-    let by_bucket: HashMap<i64, &TrafficPoint> = traffic.iter().map(|point| (point.bucket, point)).collect();
-    let mut outcome_counts: HashMap<(i64, &str), i64> = HashMap::new();
-    for point in &outcomes {
-        outcome_counts.insert((point.bucket, &point.outcome), point.ratings);
-    }
-    let mut issue_counts: HashMap<(i64, &str), i64> = HashMap::new();
-    for point in &issues {
-        issue_counts.insert((point.bucket, &point.issue), point.ratings);
-    }
-    let plot = Plot { buckets: &buckets, step_ms, days };
-    let count = |of: fn(&TrafficPoint) -> i64| -> Vec<Option<f64>> {
-        buckets.iter().map(|bucket| Some(by_bucket.get(bucket).map_or(0, |point| of(point)) as f64)).collect()
-    };
-    let latency = |share: f64| -> Vec<Option<f64>> {
-        buckets.iter().map(|bucket| by_bucket.get(bucket).and_then(|point| point.latency(share)).map(f64::round)).collect()
-    };
-    let named = |counts: &HashMap<(i64, &str), i64>, name: &str| -> Vec<Option<f64>> {
-        buckets.iter().map(|bucket| Some(counts.get(&(*bucket, name)).copied().unwrap_or(0) as f64)).collect()
-    };
-    let charts = vec![
-        plot.chart("traffic", "Calls", "line", "", vec![
-            ("Challenges", "--c-challenge", count(|p| p.challenges)),
-            ("Paid", "--c-paid", count(|p| p.paid)),
-            ("Settled", "--c-settled", count(|p| p.settled)),
-        ]),
-        plot.chart("ratings", "Ratings", "bars", "", OUTCOMES.iter().map(|name| {
-            (outcome_label(name), outcome_color(name), named(&outcome_counts, name))
-        }).collect()),
-        plot.chart("issues", "Issues", "bars", "", ISSUES.iter().enumerate().map(|(at, name)| {
-            (issue_label(name), ISSUE_COLORS[at], named(&issue_counts, name))
-        }).collect()),
-        plot.chart("latency", "Latency of paid calls", "line", "ms", vec![
-            ("Median", "--c-paid", latency(0.5)),
-            ("95th percentile", "--c-partially", latency(0.95)),
-        ]),
-        plot.chart("failures", "Failures of paid calls", "line", "", vec![
-            ("Client errors (4xx)", "--c-partially", count(|p| p.client_errors)),
-            ("Server errors (5xx)", "--c-no", count(|p| p.server_errors)),
-            ("Not settled", "--c-challenge", count(|p| p.unsettled)),
-        ]),
-    ];
-
+    let charts = charts(store, &page, days, now_ms).await?;
     let mut callers = Vec::new();
     for (kind, title, empty) in [
         ("agent", "Agents", "No agent has said who it is."),
@@ -199,7 +126,8 @@ pub async fn gather(store: &Store, page: Page, days: i64, now_ms: i64, feed_leng
     ] {
         callers.push(CallerList { title, empty, rows: caller_rows(store.callers(&whole, kind).await?) });
     }
-    let escalations = store.escalations(&whole).await?.iter().map(|row| escalation(row.received_ms, &row.body)).collect();
+    let escalations =
+        store.escalations(&whole).await?.iter().map(|row| escalation(row.received_ms, &row.body)).collect();
     let notes = store.notes(&page).await?.into_iter().map(|(at_ms, outcome, issue, route, text)| Note {
         when: rfc3339(at_ms),
         outcome: outcome_label(&outcome).into(),
@@ -236,7 +164,9 @@ fn steps(totals: [i64; 4]) -> Vec<Step> {
             name,
             count: number(totals[at]),
             share: match at.checked_sub(1).map(|before| totals[before]) {
-                Some(before) if before > 0 => format!("{:.0} % of {}", totals[at] as f64 * 100.0 / before as f64, STEP_BEFORE[at]),
+                Some(before) if before > 0 => {
+                    format!("{:.0} % of {}", totals[at] as f64 * 100.0 / before as f64, STEP_BEFORE[at])
+                }
                 _ => String::new(),
             },
             width: bar(totals[at], widest),
@@ -245,111 +175,6 @@ fn steps(totals: [i64; 4]) -> Vec<Step> {
 }
 
 const STEP_BEFORE: [&str; 4] = ["", "challenges", "paid", "settled"];
-
-struct Plot<'a> {
-    buckets: &'a [i64],
-    step_ms: i64,
-    days: i64,
-}
-
-impl Plot<'_> {
-    fn chart(
-        &self,
-        id: &'static str,
-        title: &'static str,
-        kind: &str,
-        unit: &str,
-        series: Vec<(&'static str, &'static str, Vec<Option<f64>>)>,
-    ) -> Chart {
-        let columns = series.iter().map(|(name, _, _)| *name).collect();
-        // A table of zeros tells nothing: only points with a value get a row.
-        let rows = self
-            .buckets
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| series.iter().any(|(_, _, values)| values[*at].is_some_and(|value| value > 0.0)))
-            .map(|(at, bucket)| {
-                let when = rfc3339(bucket * self.step_ms);
-                let when = if self.days > 7 { when[..10].to_owned() } else { when[..16].replace('T', " ") };
-                (when, series.iter().map(|(_, _, values)| values[at].map_or_else(|| "-".into(), |value| number(value as i64))).collect())
-            })
-            .collect();
-        let series: Vec<Value> = series
-            .into_iter()
-            .map(|(name, color, values)| json!({"name": name, "color": color, "values": values}))
-            .collect();
-        let x: Vec<i64> = self.buckets.iter().map(|bucket| bucket * self.step_ms / 1000).collect();
-        Chart { id, title, data: json!({"kind": kind, "unit": unit, "step": self.step_ms / 1000, "x": x, "series": series}).to_string(), columns, rows }
-    }
-}
-
-pub fn feed(items: Vec<FeedItem>) -> Vec<FeedEntry> {
-    items.into_iter().map(entry).collect()
-}
-
-fn entry(item: FeedItem) -> FeedEntry {
-    let body = &item.body;
-    let text = |name: &str| body[name].as_str().unwrap_or("").to_owned();
-    let who = match body["agent_context"]["agent_type"].as_str() {
-        Some(agent) => agent.to_owned(),
-        None => text("user_agent"),
-    };
-    let join = |parts: &[String]| parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" · ");
-    let status = body["status"].as_i64().map_or_else(String::new, |status| status.to_string());
-    let latency = body["latency_ms"].as_i64().map_or_else(String::new, |ms| format!("{} ms", number(ms)));
-    let (class, title, detail) = match item.kind.as_str() {
-        "challenge" => ("challenge", "Challenge".to_owned(), who),
-        "interaction" => {
-            let settled = body["settled"].as_bool().or_else(|| body.get("transaction").map(|_| true));
-            let title = match settled {
-                Some(true) => "Paid and settled",
-                Some(false) => "Not settled",
-                None => "Paid call",
-            };
-            let failed = body["status"].as_i64().is_some_and(|status| status >= 400) || settled == Some(false);
-            let price = join(&[text("amount"), text("network")]);
-            (if failed { "failed" } else { "paid" }, title.to_owned(), join(&[status, latency, price, who]))
-        }
-        "rating" => {
-            let outcome = text("outcome");
-            let issue = body["issue"].as_str().map_or_else(String::new, |issue| issue_label(issue).to_lowercase());
-            let class = match outcome.as_str() {
-                "fully" => "fully",
-                "partially" => "partially",
-                "no" => "no",
-                _ => "other",
-            };
-            (class, format!("Rated: {}", outcome_label(&outcome).to_lowercase()), join(&[issue, text("note"), who]))
-        }
-        "discovery" => ("other", "Discovery".to_owned(), who),
-        "visit" => ("other", "Visit".to_owned(), join(&[status, latency, who])),
-        "escalation" => ("no", "Escalated".to_owned(), join(&[text("code"), text("correlation_id"), who])),
-        _ => ("other", text("type"), who),
-    };
-    FeedEntry { when: rfc3339(item.at_ms), class, title, route: text("route"), detail }
-}
-
-fn escalation(received_ms: i64, body: &str) -> EscalationCard {
-    let body: Value = serde_json::from_str(body).unwrap_or_default();
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut facts = Vec::new();
-    if let Value::Object(members) = &body {
-        for (name, value) in members {
-            match value {
-                Value::Object(inner) => facts.extend(inner.iter().map(|(name, value)| (name.replace('_', " "), text(value)))),
-                _ if matches!(name.as_str(), "type" | "id" | "route" | "code" | "ts") => {}
-                _ => facts.push((name.replace('_', " "), text(value))),
-            }
-        }
-    }
-    facts.truncate(24);
-    EscalationCard {
-        code: body["code"].as_str().unwrap_or("(no code)").to_owned(),
-        when: rfc3339(received_ms),
-        route: body["route"].as_str().unwrap_or("").to_owned(),
-        facts,
-    }
-}
 
 fn caller_rows(callers: Vec<Caller>) -> Vec<CallerRow> {
     let widest = callers.first().map_or(1, |caller| caller.events.max(1));
@@ -386,66 +211,4 @@ fn outcome_text(outcomes: Option<&HashMap<String, i64>>) -> String {
         .filter_map(|name| Some(format!("{} {}", number(*outcomes.get(name)?), outcome_label(name).to_lowercase())))
         .collect();
     parts.join(", ")
-}
-
-fn outcome_label(name: &str) -> &'static str {
-    match name {
-        "fully" => "Fully",
-        "partially" => "Partially",
-        "no" => "No",
-        _ => "Not evaluated",
-    }
-}
-
-fn outcome_color(name: &str) -> &'static str {
-    match name {
-        "fully" => "--c-fully",
-        "partially" => "--c-partially",
-        "no" => "--c-no",
-        _ => "--c-other",
-    }
-}
-
-fn issue_label(name: &str) -> &'static str {
-    match name {
-        "wrong_output" => "Wrong output",
-        "unmet_expectation" => "Unmet expectation",
-        "schema_mismatch" => "Schema mismatch",
-        "slow" => "Slow",
-        "unclear_docs" => "Unclear docs",
-        _ => "Too expensive",
-    }
-}
-
-const ISSUE_COLORS: [&str; 6] = ["--c-no", "--c-partially", "--c-challenge", "--c-paid", "--c-settled", "--c-other"];
-
-fn bar(count: i64, widest: i64) -> i64 {
-    // Something that is there is seen, however small.
-    if count == 0 { 0 } else { (count * 100 / widest).clamp(1, 100) }
-}
-
-/// 1234567 as 1,234,567.
-fn number(value: i64) -> String {
-    let digits = value.unsigned_abs().to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    if value < 0 {
-        out.push('-');
-    }
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn numbers_have_their_thousands_apart() {
-        for (value, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567"), (-1000, "-1,000")] {
-            assert_eq!(super::number(value), text);
-        }
-    }
 }

@@ -71,6 +71,13 @@ fn two_ids_that_differ_only_past_the_limit_stay_two() {
 }
 
 #[test]
+fn an_empty_id_is_no_id() {
+    let text = br#"{"events":[{"type":"visit","id":""},{"type":"visit","id":""}]}"#;
+    let batch = read_batch(text, None, NOW).unwrap();
+    assert_ne!(batch.events[0].event_id, batch.events[1].event_id);
+}
+
+#[test]
 fn credentials_are_not_stored_even_if_they_are_sent() {
     let event = one(&json!({
         "type": "interaction", "authorization": "Bearer SECRET", "x_payment": "SECRET",
@@ -94,7 +101,9 @@ fn settled_is_reported_or_follows_from_a_transaction() {
 
 #[test]
 fn a_time_nobody_can_believe_is_the_time_of_receipt() {
-    for (ts, at) in [(json!(NOW - 5), NOW - 5), (json!(0), NOW), (json!(NOW * 1000), NOW), (json!("x"), NOW), (json!(1e300), NOW)] {
+    for (ts, at) in
+        [(json!(NOW - 5), NOW - 5), (json!(0), NOW), (json!(NOW * 1000), NOW), (json!("x"), NOW), (json!(1e300), NOW)]
+    {
         assert_eq!(one(&json!({"type": "visit", "ts": ts})).at_ms, at, "{ts}");
     }
 }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::writer::WriteError;
 
 pub fn json(status: StatusCode, body: &Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], body.to_string()).into_response()
+    (status, [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], body.to_string())
+        .into_response()
 }
 
 #[derive(Debug)]
@@ -34,7 +35,11 @@ impl Fault {
     pub fn storage() -> Self {
         Self {
             retry_after: Some(5),
-            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable", "the database could not be used; send it again")
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "storage_unavailable",
+                "the database could not be used; send it again",
+            )
         }
     }
 }

@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::answer::json as answer;
 use super::auth::Bearer;
-use crate::standing::{Standing, Standings};
 use super::{App, Fault};
 use crate::clock::{DAY_MS, rfc3339};
 use crate::event::{BatchError, read_batch};
 use crate::feedback_id;
+use crate::standing::{Standing, Standings};
 use crate::store::{Page, RatingGroup, RatingWritten, Write, Written};
 use crate::submission::{self, ISSUES, OUTCOMES};
 use crate::writer::Room;
@@ -29,14 +29,21 @@ pub async fn events(State(app): State<App>, bearer: Bearer, headers: HeaderMap, 
     let batch = read_batch(&body, repeat, app.clock.now_ms()).map_err(|error| {
         app.metrics.event("rejected", 1);
         match error {
-            BatchError::NotJson => Fault::new(StatusCode::BAD_REQUEST, "invalid_json_body", "the body must be JSON in UTF-8"),
-            BatchError::NotABatch => Fault::new(StatusCode::BAD_REQUEST, "invalid_batch", "the body must be {\"events\": [...]}"),
-            BatchError::TooMany => Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_many_events", "a batch holds at most 100 events"),
+            BatchError::NotJson => {
+                Fault::new(StatusCode::BAD_REQUEST, "invalid_json_body", "the body must be JSON in UTF-8")
+            }
+            BatchError::NotABatch => {
+                Fault::new(StatusCode::BAD_REQUEST, "invalid_batch", "the body must be {\"events\": [...]}")
+            }
+            BatchError::TooMany => {
+                Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_many_events", "a batch holds at most 100 events")
+            }
         }
     })?;
     drop(body);
     app.metrics.event("rejected", batch.refused.len());
-    let refused: Vec<Value> = batch.refused.iter().map(|(index, error)| json!({"index": index, "error": error})).collect();
+    let refused: Vec<Value> =
+        batch.refused.iter().map(|(index, error)| json!({"index": index, "error": error})).collect();
     let (accepted, duplicates) = if batch.events.is_empty() {
         (0, 0)
     } else {
@@ -48,7 +55,8 @@ pub async fn events(State(app): State<App>, bearer: Bearer, headers: HeaderMap, 
     app.metrics.event("accepted", accepted);
     app.metrics.event("duplicate", duplicates);
     // Nothing in it could be read: the sender should look at it. Otherwise the good part is kept and the answer is 2xx.
-    let status = if accepted + duplicates == 0 && !refused.is_empty() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let status =
+        if accepted + duplicates == 0 && !refused.is_empty() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     let mut body = json!({"accepted": accepted, "duplicates": duplicates, "rejected": refused});
     if status == StatusCode::BAD_REQUEST {
         body["error"] = "invalid_events".into();
@@ -56,7 +64,12 @@ pub async fn events(State(app): State<App>, bearer: Bearer, headers: HeaderMap, 
     Ok(answer(status, &body))
 }
 
-pub async fn feedback(State(app): State<App>, bearer: Bearer, headers: HeaderMap, body: Body) -> Result<Response, Fault> {
+pub async fn feedback(
+    State(app): State<App>,
+    bearer: Bearer,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Fault> {
     let (body, room) = read(&app, &headers, body, MAX_RATING).await?;
     let submission = match submission::read(&body) {
         Ok(submission) => submission,
@@ -70,7 +83,9 @@ pub async fn feedback(State(app): State<App>, bearer: Bearer, headers: HeaderMap
         Fault::storage()
     })?;
     let keys = std::iter::once(bearer.signing_key.as_str()).chain(stored.iter().map(String::as_str));
-    if let Err(reason) = feedback_id::verify(&submission.feedback_id, keys, app.config.feedback_ttl_ms, app.clock.now_ms()) {
+    if let Err(reason) =
+        feedback_id::verify(&submission.feedback_id, keys, app.config.feedback_ttl_ms, app.clock.now_ms())
+    {
         tracing::debug!(?reason, "a rating for an id that is not ours or too old");
         app.metrics.rating("unknown_id");
         let body = json!({"recorded": false, "error": "unknown_or_expired_feedback_id"});
@@ -79,10 +94,14 @@ pub async fn feedback(State(app): State<App>, bearer: Bearer, headers: HeaderMap
     let write = Write::Rating { project_id: bearer.project_id, submission };
     let (name, status, body) = match app.writer.write(write, room).await? {
         Written::Rating(RatingWritten::Recorded) => ("recorded", StatusCode::OK, json!({"recorded": true})),
-        Written::Rating(RatingWritten::Corrected) => ("corrected", StatusCode::OK, json!({"recorded": true, "corrected": true})),
-        Written::Rating(RatingWritten::Final) | Written::Events { .. } => {
-            ("final", StatusCode::CONFLICT, json!({"recorded": false, "error": "already_rated", "message": "this call was rated more than 15 minutes ago"}))
+        Written::Rating(RatingWritten::Corrected) => {
+            ("corrected", StatusCode::OK, json!({"recorded": true, "corrected": true}))
         }
+        Written::Rating(RatingWritten::Final) | Written::Events { .. } => (
+            "final",
+            StatusCode::CONFLICT,
+            json!({"recorded": false, "error": "already_rated", "message": "this call was rated more than 15 minutes ago"}),
+        ),
     };
     app.metrics.rating(name);
     Ok(answer(status, &body))
@@ -103,7 +122,8 @@ pub async fn project(State(app): State<App>, bearer: Bearer) -> Result<Response,
 /// What agents may see of the last 30 days: ratings by outcome, issue and route. No sales figures, no notes.
 pub async fn summary(State(app): State<App>, bearer: Bearer) -> Result<Response, Fault> {
     let now_ms = app.clock.now_ms();
-    let page = Page { project_id: bearer.project_id, from_ms: now_ms - SUMMARY_DAYS * DAY_MS, route: None, step_hours: 24 };
+    let page =
+        Page { project_id: bearer.project_id, from_ms: now_ms - SUMMARY_DAYS * DAY_MS, route: None, step_hours: 24 };
     let groups = app.store.rating_groups(&page).await.map_err(|error| unreadable(&error))?;
     let routes = app.store.route_figures(&page).await.map_err(|error| unreadable(&error))?;
     let standings = Standings::new(&routes);
@@ -154,7 +174,11 @@ impl Tally {
 
     fn json(&self) -> Map<String, Value> {
         let counts = |names: &[&str], found: &HashMap<String, i64>| -> Value {
-            names.iter().map(|name| ((*name).to_owned(), Value::from(found.get(*name).copied().unwrap_or(0)))).collect::<Map<_, _>>().into()
+            names
+                .iter()
+                .map(|name| ((*name).to_owned(), Value::from(found.get(*name).copied().unwrap_or(0))))
+                .collect::<Map<_, _>>()
+                .into()
         };
         let mut members = Map::new();
         members.insert("ratings".into(), self.ratings.into());
@@ -167,8 +191,12 @@ impl Tally {
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     match value.to_str() {
-        Ok(key) if (1..=255).contains(&key.len()) => Ok(Some(key)),
-        _ => Err(Fault::new(StatusCode::BAD_REQUEST, "invalid_idempotency_key", "Idempotency-Key is 1 to 255 visible ASCII characters")),
+        Ok(key) if (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(key)),
+        _ => Err(Fault::new(
+            StatusCode::BAD_REQUEST,
+            "invalid_idempotency_key",
+            "Idempotency-Key is 1 to 255 visible ASCII characters without spaces",
+        )),
     }
 }
 

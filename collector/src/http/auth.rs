@@ -67,7 +67,11 @@ impl Keys {
                 self.lock().remove(&sha256);
                 app.metrics.refuse("wrong_key");
                 app.limits.wrong_key(address).map_err(Fault::rate_limited)?;
-                Err(Fault::new(StatusCode::UNAUTHORIZED, "wrong_key", "this key belongs to no project, or was replaced"))
+                Err(Fault::new(
+                    StatusCode::UNAUTHORIZED,
+                    "wrong_key",
+                    "this key belongs to no project, or was replaced",
+                ))
             }
         }
     }

@@ -119,9 +119,9 @@ impl Running {
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind(address)
-        .await
-        .with_context(|| format!("cannot listen on {address}; another program may use it (try --listen with another port)"))
+    TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address}; another program may use it (try --listen with another port)")
+    })
 }
 
 fn routes(app: &App) -> Router {
@@ -149,12 +149,17 @@ fn observed(routes: Router<App>, app: &App) -> Router {
     routes
         .fallback(|| async { Fault::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address") })
         .method_not_allowed_fallback(|| async {
-            Fault::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "see the Allow header for what this address takes")
+            Fault::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method_not_allowed",
+                "see the Allow header for what this address takes",
+            )
         })
         .layer(DefaultBodyLimit::max(app.config.max_body))
         .layer(middleware::from_fn_with_state(app.config.request_timeout, observe::limit_time))
         .layer(CatchPanicLayer::custom(|_| {
-            Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "a fault in the collector; it is in its log").into_response()
+            Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "a fault in the collector; it is in its log")
+                .into_response()
         }))
         .layer(from_fn_with_state(app.clone(), observe::observe))
         .with_state(app.clone())

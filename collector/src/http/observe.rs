@@ -42,13 +42,19 @@ pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Re
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
+    headers
+        .entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
     response
 }
 
 pub async fn limit_time(State(limit): State<Duration>, request: Request, next: Next) -> Response {
     tokio::time::timeout(limit, next.run(request)).await.unwrap_or_else(|_| {
-        Fault { retry_after: Some(1), ..Fault::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "the request took too long") }.into_response()
+        Fault {
+            retry_after: Some(1),
+            ..Fault::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "the request took too long")
+        }
+        .into_response()
     })
 }
 

@@ -20,7 +20,13 @@ const HEAD_TIME: Duration = Duration::from_secs(30);
 const MAX_HEAD: usize = 64 * 1024;
 
 /// Serves until `stop` turns true, then lets requests under way finish.
-pub async fn serve(listener: TcpListener, routes: Router, max: usize, metrics: Arc<Metrics>, mut stop: watch::Receiver<bool>) {
+pub async fn serve(
+    listener: TcpListener,
+    routes: Router,
+    max: usize,
+    metrics: Arc<Metrics>,
+    mut stop: watch::Receiver<bool>,
+) {
     let room = Arc::new(Semaphore::new(max));
     let graceful = GracefulShutdown::new();
     loop {

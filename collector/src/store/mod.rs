@@ -18,7 +18,8 @@ use sqlx::{PgPool, SqlitePool};
 pub use names::Names;
 pub use projects::{KeyRow, Project};
 pub use read::{
-    Caller, Escalation, FeedItem, IssuePoint, Page, RatingGroup, RatingPoint, RouteFigures, TrafficPoint, LATENCY_BOUNDS_MS,
+    Caller, Escalation, FeedItem, IssuePoint, LATENCY_BOUNDS_MS, Page, RatingGroup, RatingPoint, RouteFigures,
+    TrafficPoint,
 };
 pub use upkeep::{Copied, ExportRow};
 pub use write::{RatingWritten, Write, Written};
@@ -63,9 +64,9 @@ impl Store {
 
     async fn connect(database: &str, create: bool) -> Result<Self> {
         if database.starts_with("postgres://") || database.starts_with("postgresql://") {
-            return postgres::connect(database).await.with_context(|| {
-                format!("cannot open the PostgreSQL database {}", without_password(database))
-            });
+            return postgres::connect(database)
+                .await
+                .with_context(|| format!("cannot open the PostgreSQL database {}", without_password(database)));
         }
         let path = database.strip_prefix("sqlite:").map_or(database, |rest| rest.strip_prefix("//").unwrap_or(rest));
         if path.is_empty() {

@@ -18,8 +18,8 @@ pub async fn connect(url: &str) -> Result<Store> {
     let options = PgConnectOptions::from_str(url)?.application_name("forge-collector");
     let pool = |size| PgPoolOptions::new().max_connections(size).acquire_timeout(Duration::from_secs(5));
     let writer = pool(2).connect_with(options.clone()).await?;
-    let readers =
-        pool(READERS).connect_lazy_with(options.options([("default_transaction_read_only", "on"), ("statement_timeout", "15s")]));
+    let readers = pool(READERS)
+        .connect_lazy_with(options.options([("default_transaction_read_only", "on"), ("statement_timeout", "15s")]));
     Ok(Store { readers: Pool::Postgres(readers), writer: Pool::Postgres(writer) })
 }
 
@@ -33,7 +33,8 @@ pub async fn examine(pool: &PgPool) -> Result<Vec<(String, Result<String, String
         (
             "durable commits".into(),
             if sync == "off" {
-                Err("synchronous_commit is off: a crash of the server may lose what was answered 2xx; set it to on".into())
+                Err("synchronous_commit is off: a crash of the server may lose what was answered 2xx; set it to on"
+                    .into())
             } else {
                 Ok(format!("synchronous_commit = {sync}"))
             },

@@ -67,14 +67,16 @@ impl Store {
 
     async fn add_key(&self, project_id: i64, api_key: &str, now_ms: i64) -> Result<()> {
         on!(self.writer(), |pool| {
-            sqlx::query("INSERT INTO project_keys (project_id, sha256, signing_key, created_ms) VALUES ($1, $2, $3, $4)")
-                .bind(project_id)
-                .bind(&key::sha256(api_key)[..])
-                .bind(feedback_id::signing_key(api_key))
-                .bind(now_ms)
-                .execute(pool)
-                .await
-                .map(drop)
+            sqlx::query(
+                "INSERT INTO project_keys (project_id, sha256, signing_key, created_ms) VALUES ($1, $2, $3, $4)",
+            )
+            .bind(project_id)
+            .bind(&key::sha256(api_key)[..])
+            .bind(feedback_id::signing_key(api_key))
+            .bind(now_ms)
+            .execute(pool)
+            .await
+            .map(drop)
         })?;
         Ok(())
     }
@@ -167,16 +169,21 @@ impl Store {
     /// The secret that signs dashboard sessions; made once per database, so that collectors sharing it agree.
     pub async fn session_secret(&self) -> Result<Vec<u8>> {
         let mut fresh = [0u8; 32];
-        getrandom::fill(&mut fresh).map_err(|error| anyhow::anyhow!("no randomness from the operating system: {error}"))?;
+        getrandom::fill(&mut fresh)
+            .map_err(|error| anyhow::anyhow!("no randomness from the operating system: {error}"))?;
         on!(self.writer(), |pool| {
-            sqlx::query("INSERT INTO settings (name, value) VALUES ('session_secret', $1) ON CONFLICT (name) DO NOTHING")
-                .bind(&fresh[..])
-                .execute(pool)
-                .await
-                .map(drop)
+            sqlx::query(
+                "INSERT INTO settings (name, value) VALUES ('session_secret', $1) ON CONFLICT (name) DO NOTHING",
+            )
+            .bind(&fresh[..])
+            .execute(pool)
+            .await
+            .map(drop)
         })?;
         Ok(on!(self.writer(), |pool| {
-            sqlx::query_scalar::<_, Vec<u8>>("SELECT value FROM settings WHERE name = 'session_secret'").fetch_one(pool).await
+            sqlx::query_scalar::<_, Vec<u8>>("SELECT value FROM settings WHERE name = 'session_secret'")
+                .fetch_one(pool)
+                .await
         })?)
     }
 }

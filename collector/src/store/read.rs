@@ -44,9 +44,8 @@ pub struct TrafficPoint {
 impl TrafficPoint {
     /// The latency below which this share of the calls stayed, in ms, interpolated inside its bucket; none without calls.
     pub fn latency(&self, share: f64) -> Option<f64> {
-        let counts = [
-            self.l0, self.l1, self.l2, self.l3, self.l4, self.l5, self.l6, self.l7, self.l8, self.l9, self.l10,
-        ];
+        let counts =
+            [self.l0, self.l1, self.l2, self.l3, self.l4, self.l5, self.l6, self.l7, self.l8, self.l9, self.l10];
         let total: i64 = counts.iter().sum();
         if total == 0 {
             return None;
@@ -300,8 +299,24 @@ mod tests {
     #[test]
     fn latency_is_read_out_of_the_buckets() {
         let mut point = TrafficPoint {
-            bucket: 0, challenges: 0, paid: 0, settled: 0, unsettled: 0, client_errors: 0, server_errors: 0,
-            l0: 0, l1: 0, l2: 0, l3: 0, l4: 0, l5: 0, l6: 0, l7: 0, l8: 0, l9: 0, l10: 0,
+            bucket: 0,
+            challenges: 0,
+            paid: 0,
+            settled: 0,
+            unsettled: 0,
+            client_errors: 0,
+            server_errors: 0,
+            l0: 0,
+            l1: 0,
+            l2: 0,
+            l3: 0,
+            l4: 0,
+            l5: 0,
+            l6: 0,
+            l7: 0,
+            l8: 0,
+            l9: 0,
+            l10: 0,
         };
         assert_eq!(point.latency(0.5), None);
         point.l3 = 100;

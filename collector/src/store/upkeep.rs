@@ -50,7 +50,11 @@ impl Store {
                     .rows_affected();
                 tokio::task::yield_now().await;
             }
-            deleted += sqlx::query("DELETE FROM ratings WHERE created_ms < $1").bind(before_ms).execute(pool).await?.rows_affected();
+            deleted += sqlx::query("DELETE FROM ratings WHERE created_ms < $1")
+                .bind(before_ms)
+                .execute(pool)
+                .await?
+                .rows_affected();
             deleted += sqlx::query("DELETE FROM route_hours WHERE hour < $1")
                 .bind((now_ms - KEEP_COUNTERS_MS) / HOUR_MS)
                 .execute(pool)
@@ -95,8 +99,25 @@ impl Store {
     }
 
     /// One page of ratings after (`time`, `feedback_id`).
-    pub async fn export_ratings(&self, project_id: i64, after: (i64, String)) -> Result<((i64, String), Vec<ExportRow>)> {
-        type Row = (String, String, Option<String>, Option<String>, String, Option<String>, Option<String>, i64, i64, Option<String>, Option<i64>, Option<i64>);
+    pub async fn export_ratings(
+        &self,
+        project_id: i64,
+        after: (i64, String),
+    ) -> Result<((i64, String), Vec<ExportRow>)> {
+        type Row = (
+            String,
+            String,
+            Option<String>,
+            Option<String>,
+            String,
+            Option<String>,
+            Option<String>,
+            i64,
+            i64,
+            Option<String>,
+            Option<i64>,
+            Option<i64>,
+        );
         let rows: Vec<Row> = on!(self, |pool| {
             sqlx::query_as(
                 "SELECT feedback_id, outcome, issue, note, via, user_agent, request_headers, created_ms, updated_ms, route, status, settled
@@ -134,7 +155,9 @@ impl Store {
         let settings: Vec<(String, Vec<u8>)> =
             on!(self, |pool| sqlx::query_as("SELECT name, value FROM settings").fetch_all(pool).await)?;
         let keys: Vec<(i64, i64, Vec<u8>, String, i64, Option<i64>)> = on!(self, |pool| {
-            sqlx::query_as("SELECT id, project_id, sha256, signing_key, created_ms, retired_ms FROM project_keys").fetch_all(pool).await
+            sqlx::query_as("SELECT id, project_id, sha256, signing_key, created_ms, retired_ms FROM project_keys")
+                .fetch_all(pool)
+                .await
         })?;
         let projects = self.projects().await?;
         on!(target.writer(), |pool| {
@@ -196,7 +219,14 @@ impl Store {
                 for (text, piece) in COPY_EVENTS.pieces(&rows) {
                     let mut query = sqlx::query(text);
                     for row in piece {
-                        query = query.bind(row.0).bind(row.1).bind(&row.2).bind(&row.3).bind(row.4).bind(&row.5).bind(&row.6);
+                        query = query
+                            .bind(row.0)
+                            .bind(row.1)
+                            .bind(&row.2)
+                            .bind(&row.3)
+                            .bind(row.4)
+                            .bind(&row.5)
+                            .bind(&row.6);
                     }
                     copied += query.execute(&mut *transaction).await?.rows_affected();
                 }
@@ -206,7 +236,22 @@ impl Store {
     }
 
     async fn copy_ratings(&self, target: &Self) -> Result<u64> {
-        type Row = (i64, String, String, Option<String>, Option<String>, String, Option<String>, Option<String>, i64, i64, i64, Option<String>, Option<i64>, Option<i64>);
+        type Row = (
+            i64,
+            String,
+            String,
+            Option<String>,
+            Option<String>,
+            String,
+            Option<String>,
+            Option<String>,
+            i64,
+            i64,
+            i64,
+            Option<String>,
+            Option<i64>,
+            Option<i64>,
+        );
         let (mut copied, mut after) = (0, (0_i64, String::new()));
         loop {
             let rows: Vec<Row> = on!(self, |pool| {
@@ -250,7 +295,12 @@ impl Store {
             let mut transaction = pool.begin_with(target.writer().begin()).await?;
             for row in &callers {
                 sqlx::query("INSERT INTO caller_days (project_id, day, kind, name, events, paid) VALUES ($1, $2, $3, $4, $5, $6)")
-                    .bind(row.0).bind(row.1).bind(&row.2).bind(&row.3).bind(row.4).bind(row.5)
+                    .bind(row.0)
+                    .bind(row.1)
+                    .bind(&row.2)
+                    .bind(&row.3)
+                    .bind(row.4)
+                    .bind(row.5)
                     .execute(&mut *transaction)
                     .await?;
                 copied += 1;

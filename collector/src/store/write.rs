@@ -239,7 +239,10 @@ impl Call {
             reported => reported,
         };
         Self {
-            route: body["route"].as_str().and_then(|route| crate::text::clean(route, 200)).unwrap_or_else(|| "(no route)".into()),
+            route: body["route"]
+                .as_str()
+                .and_then(|route| crate::text::clean(route, 200))
+                .unwrap_or_else(|| "(no route)".into()),
             status: body["status"].as_i64(),
             settled: settled.map(i64::from),
         }
@@ -302,9 +305,11 @@ static INSERT_EVENTS: Bulk = Bulk::new(
     6,
     "ON CONFLICT (project_id, event_id) DO NOTHING RETURNING project_id, event_id",
 );
-const INSERT_RATING: &str = "INSERT INTO ratings (project_id, feedback_id, outcome, issue, note, via, user_agent, request_headers, created_ms, updated_ms)
+const INSERT_RATING: &str =
+    "INSERT INTO ratings (project_id, feedback_id, outcome, issue, note, via, user_agent, request_headers, created_ms, updated_ms)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) ON CONFLICT (project_id, feedback_id) DO NOTHING";
-const CORRECT_RATING: &str = "UPDATE ratings SET outcome = $3, issue = $4, note = $5, via = $6, user_agent = $7, request_headers = $8, updated_ms = $9
+const CORRECT_RATING: &str =
+    "UPDATE ratings SET outcome = $3, issue = $4, note = $5, via = $6, user_agent = $7, request_headers = $8, updated_ms = $9
      WHERE project_id = $1 AND feedback_id = $2 AND created_ms >= $10";
 const WAITING_RATINGS: &str = "SELECT project_id, feedback_id FROM ratings WHERE matched = 0 AND created_ms >= $1 ORDER BY created_ms DESC LIMIT 1000";
 const CALL_OF_RATING: &str =

@@ -98,7 +98,11 @@ impl Collector {
     }
 
     pub async fn rate(&self, id: &str, outcome: &str) -> Reply {
-        self.post("/feedback", &json!({"feedback_id": id, "outcome": outcome, "issue": null, "note": null, "via": "GET", "user_agent": "t/1"})).await
+        self.post(
+            "/feedback",
+            &json!({"feedback_id": id, "outcome": outcome, "issue": null, "note": null, "via": "GET", "user_agent": "t/1"}),
+        )
+        .await
     }
 
     /// The cookie of a signed-in browser.
@@ -132,7 +136,10 @@ pub async fn fresh_postgres() -> String {
 }
 
 pub async fn send(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
-    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    let mut head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n",
+        body.len()
+    );
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -145,12 +152,16 @@ pub async fn send_raw(address: SocketAddr, request: &[u8]) -> Reply {
     // A server that refuses early closes before it has read all; its answer still counts.
     let _ = stream.write_all(request).await;
     let mut bytes = Vec::new();
-    let _ = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut bytes)).await.expect("an answer in 30 s");
+    let _ =
+        tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut bytes)).await.expect("an answer in 30 s");
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
     let mut lines = head.lines();
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-    let headers = lines.map(|line| line.split_once(": ").unwrap()).map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+    let headers = lines
+        .map(|line| line.split_once(": ").unwrap())
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
     Reply { status, headers, text: body.to_owned() }
 }
 

@@ -18,7 +18,7 @@ figure() { # what database [load options...]
   key=$("$collector" --database "$database" project add load 2>/dev/null)
   RUST_LOG=warn start_collector "$database" --rate-limit 100000
   echo "== $what (load average $(cut -d' ' -f1 /proc/loadavg) on $(nproc) cores before)"
-  "$load" --address "$address" --key "$key" "$@"
+  "$load" --address "$address" --key "$key" --pid "$pid" "$@"
   kill "$pid"
   wait "$pid" || true
 }
@@ -43,7 +43,7 @@ DUPLICATED_BATCHES=${DUPLICATED_BATCHES:-500} cargo test --locked --release --te
 key=$("$collector" --database "$work/memory.db" project add load 2>/dev/null)
 RUST_LOG=warn start_collector "$work/memory.db" --rate-limit 100000
 echo "== memory over ${MEMORY_EVENTS:=5000000} events into SQLite"
-"$load" --address "$address" --key "$key" --events "$MEMORY_EVENTS" --pid "$pid"
+"$load" --address "$address" --key "$key" --events "$MEMORY_EVENTS" --pid "$pid" --memory
 ls -l "$work/memory.db" | awk '{printf "file: %.0f MiB\n", $5 / 1048576}'
 start=$(date +%s%N)
 curl -sf -o /dev/null "http://$address/summary" -H "Authorization: Bearer $key"

@@ -79,7 +79,7 @@ async fn kill_and_count(database: &str, folder: &Path) {
     }
     let unique: HashSet<&String> = stored.iter().collect();
     assert_eq!(unique.len(), stored.len(), "each once");
-    let acknowledged_events = acknowledged.events.lock().unwrap();
+    let acknowledged_events = std::mem::take(&mut *acknowledged.events.lock().unwrap());
     assert!(acknowledged_events.len() > 100 * kills as usize, "the load was one: {}", acknowledged_events.len());
     let lost: Vec<&String> = acknowledged_events.iter().filter(|id| !unique.contains(id)).collect();
     assert!(lost.is_empty(), "{} of {} acknowledged events lost", lost.len(), acknowledged_events.len());
@@ -96,7 +96,7 @@ async fn kill_and_count(database: &str, folder: &Path) {
             }),
         );
     }
-    let acknowledged_ratings = acknowledged.ratings.lock().unwrap();
+    let acknowledged_ratings = std::mem::take(&mut *acknowledged.ratings.lock().unwrap());
     assert!(!acknowledged_ratings.is_empty());
     assert!(acknowledged_ratings.iter().all(|id| rated.contains(id)), "an acknowledged rating is lost");
     let page = Page { project_id: 1, from_ms: Clock::default().now_ms() - 86_400_000, route: None, step_hours: 1 };
@@ -115,20 +115,22 @@ async fn kill_and_count(database: &str, folder: &Path) {
 fn serve(database: &str, folder: &Path) -> (Child, SocketAddr) {
     let file = folder.join("address");
     let _ = std::fs::remove_file(&file);
-    let child = Command::new(env!("CARGO_BIN_EXE_forge-collector"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_forge-collector"))
         .args(["--database", database, "serve", "--listen", "127.0.0.1:0", "--rate-limit", "100000", "--address-file"])
         .arg(&file)
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let started = Instant::now();
-    loop {
+    while started.elapsed() < Duration::from_secs(30) {
         if let Some(address) = std::fs::read_to_string(&file).ok().and_then(|text| text.parse().ok()) {
             return (child, address);
         }
-        assert!(started.elapsed() < Duration::from_secs(30), "the collector did not start");
         std::thread::sleep(Duration::from_millis(20));
     }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    panic!("the collector did not start in 30 s");
 }
 
 async fn send_until_dead(

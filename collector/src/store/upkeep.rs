@@ -154,7 +154,8 @@ impl Store {
 
         let settings: Vec<(String, Vec<u8>)> =
             on!(self, |pool| sqlx::query_as("SELECT name, value FROM settings").fetch_all(pool).await)?;
-        let keys: Vec<(i64, i64, Vec<u8>, String, i64, Option<i64>)> = on!(self, |pool| {
+        type Key = (i64, i64, Vec<u8>, String, i64, Option<i64>);
+        let keys: Vec<Key> = on!(self, |pool| {
             sqlx::query_as("SELECT id, project_id, sha256, signing_key, created_ms, retired_ms FROM project_keys")
                 .fetch_all(pool)
                 .await
@@ -201,9 +202,10 @@ impl Store {
     }
 
     async fn copy_events(&self, target: &Self) -> Result<u64> {
+        type EventRow = (i64, i64, String, String, i64, Option<String>, String);
         let (mut copied, mut after) = (0, 0_i64);
         loop {
-            let rows: Vec<(i64, i64, String, String, i64, Option<String>, String)> = on!(self, |pool| {
+            let rows: Vec<EventRow> = on!(self, |pool| {
                 sqlx::query_as(
                     "SELECT id, project_id, event_id, kind, received_ms, feedback_id, body FROM events WHERE id > $1 ORDER BY id LIMIT $2",
                 )

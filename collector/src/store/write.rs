@@ -249,16 +249,14 @@ impl Call {
     }
 }
 
-type RouteKey = (i64, i64, String);
-type CallerKey = (i64, i64, &'static str, String);
+/// By project, hour and route.
+type RouteCounts = BTreeMap<(i64, i64, String), [i64; FIGURES]>;
+/// By project, day, kind and name: events, and paid calls among them.
+type CallerCounts = BTreeMap<(i64, i64, &'static str, String), (i64, i64)>;
 
-fn count(
-    fresh: &[(i64, &Event)],
-    names: &mut Names,
-    now_ms: i64,
-) -> (BTreeMap<RouteKey, [i64; FIGURES]>, BTreeMap<CallerKey, (i64, i64)>) {
-    let mut routes: BTreeMap<RouteKey, [i64; FIGURES]> = BTreeMap::new();
-    let mut callers: BTreeMap<CallerKey, (i64, i64)> = BTreeMap::new();
+fn count(fresh: &[(i64, &Event)], names: &mut Names, now_ms: i64) -> (RouteCounts, CallerCounts) {
+    let mut routes = RouteCounts::new();
+    let mut callers = CallerCounts::new();
     for (project_id, event) in fresh {
         let route = names.counted(*project_id, "route", &event.route, now_ms);
         let figures = routes.entry((*project_id, event.at_ms / HOUR_MS, route)).or_insert([0; FIGURES]);

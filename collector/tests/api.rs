@@ -22,6 +22,7 @@ on_both_databases! {
     retention_deletes_what_is_older
     a_database_that_is_gone_is_a_503_and_nothing_is_kept
     parallel_repeats_are_one_event
+    a_removed_project_leaves_nothing_behind
 }
 
 fn interaction(id: &str, settled: Value) -> Value {
@@ -297,6 +298,22 @@ async fn a_database_that_is_gone_is_a_503_and_nothing_is_kept(collector: Collect
     assert_eq!((reply.status, reply.json()["error"].as_str()), (503, Some("storage_unavailable")));
     assert!(reply.header("retry-after").is_some());
     assert_eq!(send(collector.address, "GET", "/healthz", &[], b"").await.status, 503);
+    collector.stop().await;
+}
+
+async fn a_removed_project_leaves_nothing_behind(collector: Collector) {
+    for batch in 0..22 {
+        let events: Vec<Value> =
+            (0..100).map(|n| json!({"type": "challenge", "id": format!("{batch}-{n}"), "user_agent": "a/1"})).collect();
+        collector.events(json!(events)).await;
+    }
+    collector.rate(&collector.feedback_id(1), "fully").await;
+    collector.store.remove_project(1).await.unwrap();
+    assert!(collector.store.projects().await.unwrap().is_empty());
+    assert!(collector.store.export_events(1, 0, 0).await.unwrap().1.is_empty());
+    assert!(collector.store.export_ratings(1, (0, String::new())).await.unwrap().1.is_empty());
+    assert!(collector.store.route_figures(&page(&collector)).await.unwrap().is_empty());
+    assert!(collector.store.callers(&page(&collector), "user_agent").await.unwrap().is_empty());
     collector.stop().await;
 }
 

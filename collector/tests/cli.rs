@@ -25,7 +25,10 @@ fn project_add_works_in_an_empty_folder_and_prints_the_key_once() {
     assert!(added.status.success());
     let key = text(&added.stdout);
     assert!(key.starts_with("ffk_") && key.trim_end().len() == 47 && key.ends_with('\n'), "{key:?}");
-    assert!(folder.path().join("forge-collector.db").exists());
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &folder.path().join("forge-collector.db").metadata().unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600, "for its owner only");
     let again = run(folder.path(), &["project", "add", "demo"]);
     assert!(!again.status.success());
     assert!(text(&again.stderr).contains("there is a project \"demo\" already"), "{}", text(&again.stderr));

@@ -54,8 +54,13 @@ async fn kill_and_count(database: &str, folder: &Path) {
         let senders: Vec<_> = (0..4)
             .map(|_| tokio::spawn(send_until_dead(address, sequence.clone(), acknowledged.clone(), stop.clone())))
             .collect();
-        // Another moment of a transaction's life each time.
-        tokio::time::sleep(Duration::from_millis(250 + u64::from(round * 37 % 200))).await;
+        // Once the load runs, at another moment of a transaction's life each time.
+        let before = acknowledged.events.lock().unwrap().len();
+        let started = Instant::now();
+        while acknowledged.events.lock().unwrap().len() < before + 200 && started.elapsed() < Duration::from_secs(60) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(u64::from(round * 37 % 200))).await;
         collector.kill().unwrap();
         collector.wait().unwrap();
         stop.store(true, Ordering::Relaxed);

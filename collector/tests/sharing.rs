@@ -134,3 +134,25 @@ async fn moving_from_sqlite_to_postgresql_keeps_everything() {
     moved.stop().await;
     from.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_cut_its_connections_is_used_again() {
+    let collector = Collector::postgres(Config::default()).await;
+    collector.events(json!([{"type": "challenge", "id": "before"}])).await;
+    let admin = sqlx::PgPool::connect(&collector.database).await.unwrap();
+    sqlx::query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+        .execute(&admin)
+        .await
+        .unwrap();
+    let body = json!({"events": [{"type": "challenge", "id": "before"}, {"type": "challenge", "id": "after"}]});
+    let mut reply = collector.post("/events", &body).await;
+    for _ in 0..10 {
+        if reply.status == 200 {
+            break;
+        }
+        assert_eq!(reply.status, 503);
+        reply = collector.post("/events", &body).await;
+    }
+    assert_eq!(reply.json()["accepted"], 1, "{}", reply.text);
+    collector.stop().await;
+}

@@ -13,6 +13,7 @@ mod view;
 mod words;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 
 pub use session::Sessions;
@@ -23,7 +24,8 @@ pub fn routes() -> Router<App> {
     Router::new()
         .route("/", get(page::dashboard))
         .route("/live", get(page::live))
-        .route("/login", get(page::sign_in_form).post(page::sign_in))
+        // Anybody may send this form, so it is small.
+        .route("/login", get(page::sign_in_form).post(page::sign_in).layer(DefaultBodyLimit::max(8192)))
         .route("/logout", post(page::sign_out))
         .route("/assets/{name}", get(assets::asset))
 }

@@ -93,16 +93,18 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the project with all it has: events, ratings, counters, keys.
+    /// Deletes the project with all it has: its keys first, so that nothing new comes, then its events in pieces, so that
+    /// a running collector waits for milliseconds only.
     pub async fn remove_project(&self, project_id: i64) -> Result<()> {
         on!(self.writer(), |pool| {
+            sqlx::query("DELETE FROM project_keys WHERE project_id = $1").bind(project_id).execute(pool).await?;
+            let piece = "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE project_id = $1 LIMIT 2000)";
+            while sqlx::query(piece).bind(project_id).execute(pool).await?.rows_affected() > 0 {}
             let mut transaction = pool.begin_with(self.writer().begin()).await?;
             for statement in [
-                "DELETE FROM events WHERE project_id = $1",
                 "DELETE FROM ratings WHERE project_id = $1",
                 "DELETE FROM route_hours WHERE project_id = $1",
                 "DELETE FROM caller_days WHERE project_id = $1",
-                "DELETE FROM project_keys WHERE project_id = $1",
                 "DELETE FROM projects WHERE id = $1",
             ] {
                 sqlx::query(statement).bind(project_id).execute(&mut *transaction).await?;

@@ -18,6 +18,9 @@ pub async fn connect(path: &str, create: bool) -> Result<Store> {
     if !create && !Path::new(path).exists() {
         bail!("there is no such file; `forge-collector project add NAME` makes one");
     }
+    if create {
+        make_private(path)?;
+    }
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(create)
@@ -34,6 +37,18 @@ pub async fn connect(path: &str, create: bool) -> Result<Store> {
         .acquire_timeout(Duration::from_secs(10))
         .connect_lazy_with(options.pragma("cache_size", "-16384").pragma("query_only", "1"));
     Ok(Store { readers: Pool::Sqlite(readers), writer: Pool::Sqlite(writer) })
+}
+
+/// A new file is for its owner only; SQLite gives its log the same rights.
+fn make_private(path: &str) -> Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 pub async fn examine(pool: &SqlitePool) -> Result<Vec<(String, Result<String, String>)>> {

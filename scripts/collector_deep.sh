@@ -36,9 +36,9 @@ if [ "${FIGURES:-yes}" = yes ]; then
 fi
 
 echo "== kill -9, ${KILLS:=20} times each"
-KILLS=$KILLS cargo test --locked --release --test kill -- --nocapture --test-threads 1
+KILLS=$KILLS cargo test --locked --test kill -- --nocapture --test-threads 1
 echo "== two collectors on one PostgreSQL"
-DUPLICATED_BATCHES=${DUPLICATED_BATCHES:-500} cargo test --locked --release --test sharing two_collectors -- --nocapture
+DUPLICATED_BATCHES=${DUPLICATED_BATCHES:-500} cargo test --locked --test sharing two_collectors -- --nocapture
 
 key=$("$collector" --database "$work/memory.db" project add load 2>/dev/null)
 RUST_LOG=warn start_collector "$work/memory.db" --rate-limit 100000

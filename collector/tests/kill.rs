@@ -40,6 +40,12 @@ struct Acknowledged {
     ratings: Mutex<HashSet<String>>,
 }
 
+impl Acknowledged {
+    fn counts(&self) -> (usize, usize) {
+        (self.events.lock().unwrap().len(), self.ratings.lock().unwrap().len())
+    }
+}
+
 async fn kill_and_count(database: &str, folder: &Path) {
     let kills: u32 = std::env::var("KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(2);
     let store = Store::open(database).await.unwrap();
@@ -55,9 +61,9 @@ async fn kill_and_count(database: &str, folder: &Path) {
             .map(|_| tokio::spawn(send_until_dead(address, sequence.clone(), acknowledged.clone(), stop.clone())))
             .collect();
         // Once the load runs, at another moment of a transaction's life each time.
-        let before = acknowledged.events.lock().unwrap().len();
-        let started = Instant::now();
-        while acknowledged.events.lock().unwrap().len() < before + 200 && started.elapsed() < Duration::from_secs(60) {
+        let (before, started) = (acknowledged.counts(), Instant::now());
+        let enough = |now: (usize, usize)| now.0 >= before.0 + 400 && now.1 >= before.1 + 4;
+        while !enough(acknowledged.counts()) && started.elapsed() < Duration::from_secs(60) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         tokio::time::sleep(Duration::from_millis(u64::from(round * 37 % 200))).await;

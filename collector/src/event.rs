@@ -315,7 +315,9 @@ const KNOWN: &[&str] = &[
     "correlation_id",
     "operator_contact",
     "since",
-    "client_ip",
+    "agent_id",
+    "outcome",
+    "errorReason",
 ];
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ class Judge {
     this.report = report;
     this.exchange = null;
     this.outcome = undefined;
+    this.closed = false;
     this.bytes = 0;
   }
 
@@ -46,7 +47,7 @@ class Judge {
 
   begin(exchange) {
     this.exchange = exchange;
-    this.res.once("finish", () => this.end("delivered"));
+    this.res.once("finish", () => this.finish());
     this.res.once("close", () => this.close());
   }
 
@@ -60,9 +61,20 @@ class Judge {
     this.outcome = "failed";
   }
 
+  /** Finished, says Node also of what it could not write: the socket knows better. */
+  finish() {
+    this.end(this.req.socket?.errored ? "aborted" : "delivered");
+  }
+
+  /** The handler has ended; if the client had left before, nothing else will be told. */
+  handled() {
+    if (this.closed) this.end("aborted");
+  }
+
   /** Closed: if the handler has ended, that was all; else settlement may still be under way. */
   close() {
-    if (this.res.writableFinished) return this.end("delivered");
+    this.closed = true;
+    if (this.res.writableFinished) return this.finish();
     if (this.res.writableEnded || this.exchange === null) return this.end("aborted");
     this.timer = setTimeout(() => this.end("aborted"), CLOSE_GRACE_MS);
     this.timer.unref();

@@ -169,6 +169,13 @@ impl Engine {
     }
 }
 
+/// Panics, inside the engine's guard or in a conversion. For self-tests: neither may end the process.
+#[napi(catch_unwind)]
+pub fn provoke_panic(inside: bool) -> bool {
+    silence_panics();
+    if inside { forge_x402::Engine::panic_contained() } else { panic!("self-test") }
+}
+
 /// An engine ends with the environment that opened it: a worker thread of Node leaves no thread of ours behind.
 fn end_with(env: &Env, engine: &forge_x402::Engine) -> Result<()> {
     env.add_env_cleanup_hook(engine.clone(), |engine| {

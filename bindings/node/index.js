@@ -2,6 +2,7 @@
 // forge-x402 for Node.js: `createForge(options)` makes an engine and its adapters.
 
 const { connect } = require("./lib/connect.js");
+const { lookAfter } = require("./lib/life.js");
 const { load } = require("./lib/native.js");
 const { toJson } = require("./lib/options.js");
 
@@ -12,18 +13,20 @@ function createForge(options) {
     warn(native.error.message);
     return new Forge(null);
   }
-  const forge = new Forge(new native.Engine(toJson(options)));
-  const faults = forge.engine.faults();
-  if (faults.length > 0) warn(`forge-x402 is off, all traffic passes unchanged: ${faults.join("; ")}`);
-  return forge;
+  return new Forge(new native.Engine(toJson(options)));
 }
 
-/** An engine and its adapters. `engine` is null where the addon could not be loaded. */
+/** An engine and its adapters. `engine` is null where the addon could not be loaded: then everything passes. */
 class Forge {
   #warned = new Map();
+  #care = null;
 
   constructor(engine) {
     this.engine = engine;
+    if (engine === null) return;
+    // Faults of the options are said at once.
+    this.#pull();
+    this.#care = lookAfter(engine, () => this.#pull());
   }
 
   /** Middleware for Express, Connect and node:http; goes in front of the payment middleware. */
@@ -35,6 +38,31 @@ class Forge {
   /** What has happened so far in this process. */
   stats() {
     return this.engine === null ? null : this.engine.stats();
+  }
+
+  /** Hands in an event of your own: an object with a text `type`, at most 16 KiB as JSON. */
+  enqueueEvent(event) {
+    this.engine?.enqueueEvent(JSON.stringify(event));
+  }
+
+  /** Resolves when the events handed in so far are sent; false if the limit passed first. Never rejects. */
+  async flush(limitMs = 2_000) {
+    return this.engine === null ? true : this.engine.flush(limitMs);
+  }
+
+  /** Sends what there is and stops; resolves with the number of events lost. Traffic is transformed as before. */
+  async shutdown(limitMs = 1_500) {
+    if (this.engine === null) return 0;
+    this.#care?.stop();
+    this.#care = null;
+    const lost = await this.engine.shutdown(limitMs);
+    this.#pull();
+    return lost;
+  }
+
+  /** Hands the engine's log lines on as warnings of the process. */
+  #pull() {
+    for (const line of JSON.parse(this.engine.diagnostics())) warn(`forge-x402: ${line}`);
   }
 
   /** One warning a minute of a kind: a fault that every request meets must not flood the log. */

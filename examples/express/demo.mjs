@@ -69,12 +69,33 @@ say("In the PAYMENT-RESPONSE header:");
 say();
 json(decodeJson(plainPaid.headers.get("payment-response")), decodeJson(bought.answer.headers.get("payment-response")));
 
-step(5, "The rating");
+step(5, "The agent rates the call");
 const verdict = verifyFeedbackId(id, API_KEY);
 assert.equal(verdict, "valid");
-say(`The id is signed with the merchant's key (checked here with node:crypto: ${verdict}) and good for a day, so only somebody who was served can rate. One free request does it:`);
+say(`The id is signed with the merchant's key (checked here with node:crypto: ${verdict}) and good for a day, so only somebody who was served can rate. One free request to the link it was given does it:`);
+const link = `${JSON.parse(body).feedback_url}fully`;
+const rated = await fetch(link);
+const plainRated = await fetch(link.replace(world.ours.url, world.plain.url));
+assert.deepEqual([rated.status, plainRated.status, world.receiver.ratings.length], [200, 404, 1]);
+facts([
+  ["it sends", green(`GET ${link}`)],
+  ["it gets", `${rated.status} ${rated.statusText}  ${await rated.text()}`],
+]);
 say();
-say(green(`GET ${JSON.parse(body).feedback_url}fully`));
+say("forge-x402 checked the id and passed the rating to the backend; the merchant's own code did not run.");
+
+step(6, "What the merchant learns");
+await world.ours.forge.flush(2_000);
+say("Sent to the backend in the background, never in the way of a request:");
+for (const { type, route, ...event } of world.receiver.events) {
+  say();
+  say(`${bold(type)}  ${route}`);
+  facts(told(event));
+}
+const [rating] = world.receiver.ratings;
+say();
+say(`${bold("rating")}  ${rating.feedback_id}`);
+facts([["outcome", rating.outcome]]);
 
 if (process.env.ONCE === "1") {
   say();
@@ -85,6 +106,8 @@ if (process.env.ONCE === "1") {
     ["the 402 as an agent sees it", `curl -si '${weather}'`],
     ["the terms, decoded", `curl -si '${weather}' | sed -n 's/^PAYMENT-REQUIRED: //p' | tr -d '\\r' | base64 -d`],
     ["the same without forge-x402", `curl -si '${plainWeather}' | sed -n 's/^PAYMENT-REQUIRED: //p' | tr -d '\\r' | base64 -d`],
+    ["how to rate", `curl -s '${world.ours.url}/feedback'`],
+    ["what others said", `curl -s '${world.ours.url}/feedback/summary'`],
     ["buy again", `node ${pathTo("pay.mjs")} '${weather}'`],
   ];
   for (const [what, command] of commands) {
@@ -95,6 +118,12 @@ if (process.env.ONCE === "1") {
   say();
   say(dim("Ctrl-C ends it."));
   process.once("SIGINT", () => world.close().then(() => process.exit(0)));
+}
+
+/** The members of an event that tell a merchant something. */
+function told(event) {
+  const names = ["dialect", "status", "settled", "outcome", "feedback_id", "payer", "amount", "network", "transaction", "latency_ms"];
+  return names.filter((name) => event[name] !== undefined).map((name) => [name, String(event[name])]);
 }
 
 function termsOf({ raw }) {

@@ -35,8 +35,13 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
         200 if matches!(exchange.purpose, Purpose::OpenApi | Purpose::X402Document) => {
             documents::judge(exchange, response)
         }
-        400 | 403 | 409 | 422 => refused(exchange, now, response),
-        _ => Verdict::pass(),
+        status => {
+            // Charged and answered with a redirect or an error all the same: the receipt says so.
+            if exchange.payment.is_some() {
+                (exchange.settlement, exchange.receipt) = paid::settlement(response);
+            }
+            if matches!(status, 400 | 403 | 409 | 422) { refused(exchange, now, response) } else { Verdict::pass() }
+        }
     };
     if again && response.head_first {
         // The head has left with the first verdict.

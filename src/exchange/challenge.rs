@@ -162,7 +162,7 @@ fn decorated_body(exchange: &mut Exchange, open402: bool, text: &[u8]) -> Result
 
 fn recognised(exchange: &mut Exchange, dialect: Dialect) {
     if exchange.challenged.replace(exchange.challenged.unwrap_or(dialect)).is_none() {
-        exchange.engine.shared.state().route_challenged(&exchange.method, &exchange.route, None);
+        exchange.engine.shared.state().route_challenged(&exchange.method, &exchange.path, None);
     }
 }
 

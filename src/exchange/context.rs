@@ -120,7 +120,7 @@ fn unreadable(exchange: &mut Exchange) -> Option<Verdict> {
 fn is_required(exchange: &Exchange) -> bool {
     let shared = &exchange.engine.shared;
     shared.options.agent_context == ContextMode::Required
-        && shared.state().route_challenges(&exchange.method, &exchange.route).is_some()
+        && shared.state().route_challenges(&exchange.method, &exchange.path).is_some()
 }
 
 const PARAMETERS: [&str; 4] = ["agent_type", "agent_type_other", "agent_client", "agent_search_query"];

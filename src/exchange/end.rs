@@ -115,7 +115,7 @@ impl Drop for Exchange {
 pub(super) fn facts(exchange: &Exchange) -> PaymentFacts {
     let Some(payment) = &exchange.payment else { return PaymentFacts::default() };
     if let Some(proof) = &payment.proof {
-        let price = exchange.engine.shared.state().route_challenges(&exchange.method, &exchange.route).flatten();
+        let price = exchange.engine.shared.state().route_challenges(&exchange.method, &exchange.path).flatten();
         return PaymentFacts {
             payer: proof.payer_address.clone(),
             network: proof.chain.clone(),

@@ -41,7 +41,7 @@ pub(super) fn challenge(response: &ResponseHead<'_>) -> Option<Challenge> {
 pub(super) fn challenged(exchange: &mut Exchange, found: &Challenge) {
     exchange.challenged.get_or_insert(Dialect::Open402);
     let price = Price { amount: found.amount.clone(), token: found.token.clone() };
-    exchange.engine.shared.state().route_challenged(&exchange.method, &exchange.route, Some(price));
+    exchange.engine.shared.state().route_challenged(&exchange.method, &exchange.path, Some(price));
 }
 
 /// The JSON body of a challenge with the ask, only for a client that asked for the version which has such members.

@@ -1,105 +1,83 @@
 "use strict";
-// Connect-style middleware: Express, Connect, node:http. Carries bytes between the response and the engine.
+// Connect-style middleware: Express, Connect, node:http. Carries out verdicts on requests; responses are hold.js's business.
 
 const { hold, isHeld } = require("./hold.js");
+const { Judge } = require("./judge.js");
+const { reply } = require("./reply.js");
+const { applyToRequest } = require("./request.js");
+const { holdBody } = require("./upload.js");
 
-/** How long a closed exchange waits for its handler to end: payment is settled after the client has gone. */
-const CLOSE_GRACE_MS = 120_000;
+const REPLY = 1;
+const WANT_BODY = 2;
+const WAIT = 3;
+/** The longest a rating or summary waits for the backend. */
+const WAIT_MS = 3_000;
 
 /** Middleware over an engine; `report` takes one-line warnings. */
 function connect(engine, report) {
   return function forgeMiddleware(req, res, next) {
     // A second layer passes: one exchange, one id.
     if (isHeld(res) || res.headersSent) return next();
+    const judge = new Judge(engine, req, res, report);
+    let verdict;
     try {
-      const judge = new Judge(engine, req, res, report);
-      judge.request();
-      hold(res, judge);
+      verdict = judge.request();
     } catch (error) {
       report(`forge-x402: a request passed unread: ${error?.message ?? error}`);
+      return next();
     }
-    return next();
+    return verdict === null ? goOn(judge, next) : carryOut(judge, verdict, next);
   };
 }
 
-/** What the engine says of one request, and the end of it. */
-class Judge {
-  constructor(engine, req, res, report) {
-    this.engine = engine;
-    this.req = req;
-    this.res = res;
-    this.report = report;
-    this.exchange = null;
-    this.bytes = 0;
+/** Does what a verdict on the request says; ends in `next` or in an answer of our own. Whatever fails passes. */
+function carryOut(judge, verdict, next) {
+  const { req, res } = judge;
+  const passed = (error) => {
+    judge.report(`forge-x402: a request passed unchanged: ${error?.message ?? error}`);
+    goOn(judge, next);
+  };
+  try {
+    switch (verdict.action) {
+      case REPLY:
+        return reply(res, judge, verdict);
+      case WAIT:
+        judge.exchange.wait(WAIT_MS).then((answer) => carryOut(judge, answer, next), passed);
+        return undefined;
+      case WANT_BODY:
+        return holdBody(req, res, verdict.bodyLimit, (body, handOn) => afterBody(judge, verdict, body, handOn, next), () => judge.end("aborted"));
+      default:
+        applyToRequest(req, verdict);
+    }
+  } catch (error) {
+    return passed(error);
   }
-
-  request() {
-    const { req } = this;
-    const begun = this.engine.onRequest(req.method, target(req), req.rawHeaders.join("\n"), req.socket?.remoteAddress ?? "");
-    if (begun !== null) this.begin(begun.exchange);
-  }
-
-  /** Whether a response of that status is worth a look: a paid one, or a challenge. */
-  concerns(status) {
-    return this.exchange !== null || status === 402;
-  }
-
-  response(status, head, body, bodyNone) {
-    this.status = status;
-    if (this.exchange !== null) return this.exchange.onResponse(status, head, body, bodyNone);
-    const { req } = this;
-    const begun = this.engine.onResponseLate(
-      req.method, target(req), req.rawHeaders.join("\n"), req.socket?.remoteAddress ?? "", status, head, body, bodyNone,
-    );
-    if (begun === null) return null;
-    this.begin(begun.exchange);
-    return begun.verdict;
-  }
-
-  begin(exchange) {
-    this.exchange = exchange;
-    this.res.once("finish", () => this.finish());
-    this.res.once("close", () => this.close());
-  }
-
-  wrote(chunk, encoding) {
-    if (chunk === undefined || chunk === null || typeof chunk === "function") return;
-    this.bytes += typeof chunk === "string" ? Buffer.byteLength(chunk, typeof encoding === "string" ? encoding : "utf8") : chunk.length;
-  }
-
-  finish() {
-    clearTimeout(this.timer);
-    this.end("delivered");
-  }
-
-  /** Closed: if the handler has ended, that was all; else settlement may still be under way. */
-  close() {
-    if (this.res.writableFinished) return this.end("delivered");
-    if (this.res.writableEnded) return this.end("aborted");
-    this.timer = setTimeout(() => this.end("aborted"), CLOSE_GRACE_MS);
-    this.timer.unref();
-  }
-
-  end(outcome) {
-    clearTimeout(this.timer);
-    this.exchange?.end(outcome, this.status ?? this.res.statusCode, this.bytes);
-    this.exchange = null;
-    // Nothing that comes now is judged again.
-    this.concerns = () => false;
-  }
-
-  failed(error) {
-    this.report(`forge-x402: a response passed unchanged: ${error?.message ?? error}`);
-  }
-
-  sentTwice() {
-    this.report(`forge-x402: ${this.req.method} ${target(this.req).split("?")[0]} was answered twice; the second answer was dropped`);
-  }
+  return goOn(judge, next);
 }
 
-/** The target as it came, whatever a router has cut off. */
-function target(req) {
-  return req.originalUrl ?? req.url ?? "";
+/** The merchant's turn; its response is looked at. */
+function goOn(judge, next) {
+  hold(judge.res, judge);
+  return next();
+}
+
+/** `first` is the verdict that asked for the body; its edits hold where the body could not be read. */
+function afterBody(judge, first, body, handOn, next) {
+  let verdict = { ...first, action: 0 };
+  let edited = null;
+  try {
+    applyToRequest(judge.req, verdict);
+    if (body !== null) {
+      verdict = judge.exchange.onRequestBody(body);
+      edited = verdict.body;
+    }
+  } catch (error) {
+    judge.report(`forge-x402: a request passed unchanged: ${error?.message ?? error}`);
+    verdict = { action: 0, edits: "" };
+  }
+  const replies = verdict.action === REPLY || verdict.action === WAIT;
+  handOn(replies ? null : edited);
+  return carryOut(judge, verdict, next);
 }
 
 module.exports = { connect };

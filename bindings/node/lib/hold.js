@@ -60,13 +60,17 @@ class Hold {
     if (args !== undefined) this.call(this.writeHead, args);
   }
 
-  /** Gives up holding: the head goes with the verdict there is, then what was held. */
+  /** Gives up holding: the head goes with the verdict there is, then what was held. Returns what the last write said. */
   release() {
-    const { res, chunks } = this;
+    const { chunks = [] } = this;
     this.releaseHead();
     this.chunks = undefined;
-    if (chunks !== undefined) for (const chunk of chunks) this.call(this.write, [chunk]);
-    return res;
+    let more = true;
+    for (const chunk of chunks) {
+      this.judge.wrote(chunk);
+      more = this.call(this.write, [chunk]);
+    }
+    return more;
   }
 
   /** Calls an original without deciding again in what it calls. */
@@ -174,10 +178,9 @@ function write(chunk, encoding, callback) {
       const bytes = toBuffer(chunk, encoding);
       (held.chunks ??= []).push(bytes);
       held.size += bytes.length;
-      if (held.size > held.verdict.bodyLimit) held.release();
       const done = typeof encoding === "function" ? encoding : callback;
       if (typeof done === "function") process.nextTick(done);
-      return true;
+      return held.size > held.verdict.bodyLimit ? held.release() : true;
     },
     held.write,
     arguments,
@@ -192,10 +195,18 @@ function end(chunk, encoding, callback) {
     return this;
   }
   held.ended = true;
+  try {
+    return finalEnd.call(this, held, chunk, encoding, callback, arguments);
+  } finally {
+    held.judge.handled();
+  }
+}
+
+function finalEnd(held, chunk, encoding, callback, args) {
   if (held.phase === PASSING || (held.phase === OPEN && !held.judge.concerns(this.statusCode))) {
     held.phase = PASSING;
     held.judge.wrote(chunk, encoding);
-    return held.call(held.end, arguments);
+    return held.call(held.end, args);
   }
   return held.guarded(
     () => {
@@ -208,14 +219,14 @@ function end(chunk, encoding, callback) {
       held.chunks = undefined;
       if (body === undefined) {
         held.judge.wrote(last);
-        return held.call(held.end, arguments);
+        return held.call(held.end, args);
       }
       held.judge.wrote(body);
       held.call(held.end, done === undefined ? [body] : [body, done]);
       return this;
     },
     held.end,
-    arguments,
+    args,
   );
 }
 

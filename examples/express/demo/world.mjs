@@ -1,8 +1,10 @@
-// The demo's cast on loopback: the merchant with forge-x402, the same merchant without it, and a facilitator for each.
+// The demo's cast on loopback: the merchant with forge-x402, the same merchant without it, a facilitator for each, and the
+// backend that takes events and ratings.
 
 import { createServer } from "node:http";
 import { createForge } from "forge-x402";
 import { closeServer, startFacilitator } from "../../../tests/e2e/facilitator.mjs";
+import { startReceiver } from "../../../tests/e2e/receiver.mjs";
 import { createMerchant } from "../merchant.mjs";
 
 export const API_KEY = "demo-key-of-a-merchant-that-does-not-exist";
@@ -12,7 +14,8 @@ export async function openWorld() {
   const facilitator = await startFacilitator();
   const server = await listen();
   const url = addressOf(server);
-  const forge = createForge({ apiKey: API_KEY, publicUrl: url });
+  const receiver = await startReceiver({ apiKey: API_KEY });
+  const forge = createForge({ apiKey: API_KEY, publicUrl: url, backendUrl: receiver.url });
   server.on("request", createMerchant({ facilitatorUrl: facilitator.url, publicUrl: url, payTo: PAY_TO, forge }));
 
   // The same service without us; it believes it is the other one, so that only our additions differ.
@@ -21,12 +24,14 @@ export async function openWorld() {
   plainServer.on("request", createMerchant({ facilitatorUrl: plainFacilitator.url, publicUrl: url, payTo: PAY_TO }));
 
   return {
-    ours: { url, facilitator },
+    ours: { url, facilitator, forge },
+    receiver,
     plain: { url: addressOf(plainServer), facilitator: plainFacilitator },
     payTo: PAY_TO,
     async close() {
       await Promise.all([closeServer(server), closeServer(plainServer), facilitator.close(), plainFacilitator.close()]);
-      await forge.shutdown?.();
+      await forge.shutdown();
+      await receiver.close();
     },
   };
 }

@@ -1,0 +1,64 @@
+"use strict";
+// What the engine is told of a Node request, and the edits a verdict makes to it, in every place where frameworks look.
+
+/** The target as it came, whatever a router has cut off. */
+function target(req) {
+  return req.originalUrl ?? req.url ?? "";
+}
+
+/** The client's address: after Express's own proxy trust where that is switched on, else the other end of the socket. */
+function clientIp(req) {
+  const trusts = req.app?.settings?.["trust proxy"];
+  return (trusts ? req.ip : undefined) ?? req.socket?.remoteAddress ?? "";
+}
+
+/** The pattern of the matched route, if Express has matched one by now. */
+function route(req) {
+  const path = req.route?.path;
+  return typeof path === "string" ? `${typeof req.baseUrl === "string" ? req.baseUrl : ""}${path}` : "";
+}
+
+/** Applies what a verdict says of the request; `body` is the body's business. */
+function applyToRequest(req, verdict) {
+  if (verdict.target != null) setTarget(req, verdict.target);
+  if (verdict.edits !== "") setHeaders(req, verdict.edits.split("\n"));
+}
+
+/** A verdict changes only the query; a path that a router has shortened stays as it is. */
+function setTarget(req, to) {
+  const query = (of) => (of.includes("?") ? of.slice(of.indexOf("?")) : "");
+  const before = query(target(req));
+  if (query(req.url) === before) req.url = req.url.slice(0, req.url.length - before.length) + query(to);
+  if (req.originalUrl !== undefined) req.originalUrl = to;
+  // Express 4 has parsed the query already; Express 5 parses it from req.url whenever it is read.
+  if (!Object.hasOwn(req, "query")) return;
+  const parse = req.app?.get?.("query parser fn");
+  if (typeof parse === "function") req.query = parse(query(to).slice(1));
+}
+
+function setHeaders(req, parts) {
+  for (let at = 0; at + 2 < parts.length; at += 3) {
+    const [op, name, value] = [parts[at], parts[at + 1], parts[at + 2]];
+    const lower = name.toLowerCase();
+    setLine(req.rawHeaders, op, name, lower, value);
+    if (op === "R") delete req.headers[lower];
+    else req.headers[lower] = op === "A" && req.headers[lower] !== undefined ? `${req.headers[lower]}, ${value}` : value;
+  }
+}
+
+function setLine(raw, op, name, lower, value) {
+  let placed = op !== "S";
+  for (let at = 0; op !== "A" && at < raw.length; at += 2) {
+    if (raw[at].toLowerCase() !== lower) continue;
+    if (placed) {
+      raw.splice(at, 2);
+      at -= 2;
+    } else {
+      raw[at + 1] = value;
+      placed = true;
+    }
+  }
+  if (op === "A" || !placed) raw.push(name, value);
+}
+
+module.exports = { applyToRequest, clientIp, route, target };

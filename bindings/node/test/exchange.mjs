@@ -1,0 +1,64 @@
+// Runs one exchange of a conformance case through the addon, by the steps of tests/conformance/README.md.
+
+import assert from "node:assert/strict";
+
+const PASS = 0;
+const WANT_BODY = 2;
+
+/** `{ began, first, final, body }`: whether on_request gave an exchange, the two verdicts' edits, the final verdict, the body. */
+export function exchange(engine, request, response, { atOnce = false } = {}) {
+  const flat = (headers) => headers.flat().join("\n");
+  const { status, headers, body } = response;
+  let begun = engine.onRequest(request.method, request.target, flat(request.headers), "");
+  const began = begun !== null;
+  let current = begun?.exchange;
+  if (began && begun.verdict.action === WANT_BODY) {
+    const verdict = current.onRequestBody(request.body);
+    assert.deepEqual([verdict.action, verdict.target ?? null, verdict.body ?? null], [PASS, null, null], "the request comes out as it went in");
+  }
+  if (!began && status !== 402) return { began, wanted: false, edits: [], body };
+
+  const shown = atOnce ? body : undefined;
+  let verdict;
+  if (began) verdict = current.onResponse(status, "", flat(headers), shown, false);
+  else {
+    begun = engine.onResponseLate(request.method, request.target, flat(request.headers), "", status, "", flat(headers), shown, false);
+    if (begun === null) return { began, wanted: false, edits: [], body };
+    ({ exchange: current, verdict } = begun);
+  }
+  const first = edits(verdict);
+  const wanted = verdict.action === WANT_BODY;
+  if (wanted && body.length <= verdict.bodyLimit) verdict = current.onResponse(status, "", flat(headers), body, false);
+  current.end("delivered", status, body.length);
+  return { began, wanted, first, edits: edits(verdict), body: verdict.body ?? body, id: verdict.feedbackId ?? undefined };
+}
+
+function edits({ edits }) {
+  const parts = edits === "" ? [] : edits.split("\n");
+  const out = [];
+  for (let at = 0; at < parts.length; at += 3) out.push([{ S: "set", A: "add", R: "remove" }[parts[at]], parts[at + 1], parts[at + 2]]);
+  return out;
+}
+
+/** The head after edits: kept lines in order, appended ones as a set. */
+export function applied(headers, edits) {
+  const kept = headers.map(([name, value]) => [name, value]);
+  const appended = [];
+  for (const [op, name, value] of edits) {
+    const same = ([line]) => line.toLowerCase() === name.toLowerCase();
+    const [index, later] = [kept.findIndex(same), appended.findIndex(same)];
+    if (op === "add" || (op === "set" && index < 0 && later < 0)) appended.push([name, value]);
+    else {
+      let place = op === "set";
+      for (const lines of [kept, appended]) {
+        for (let at = 0; at < lines.length; at += 1) {
+          if (!same(lines[at])) continue;
+          if (place) lines[at] = [lines[at][0], value];
+          else lines.splice(at--, 1);
+          place = false;
+        }
+      }
+    }
+  }
+  return { kept, appended: appended.map((line) => line.join(": ")).sort() };
+}

@@ -10,11 +10,6 @@ WANT_BODY = 2
 
 
 class Answer:
-    __slots__ = (
-        "_bytes", "_chunks", "_complete", "_ended", "_forge", "_gone", "_head", "_receive", "_request", "_root", "_send",
-        "_size", "_status", "_trailers", "_verdict", "exchange", "scope",
-    )  # fmt: skip
-
     def __init__(self, forge, exchange, request, scope, receive, send):
         self._forge = forge
         #: None: the engine has not seen this request but for a look; its answer is a challenge.
@@ -27,7 +22,7 @@ class Answer:
         self._send = send
         self._head = self._verdict = self._chunks = None
         self._size = self._bytes = self._status = 0
-        self._complete = self._gone = self._trailers = self._ended = False
+        self._judged = self._complete = self._gone = self._trailers = self._ended = False
 
     async def send(self, message):
         kind = message["type"]
@@ -76,7 +71,7 @@ class Answer:
             message = {**message, "body": part}
             self._chunks = None
         elif more:
-            if self._verdict is None:
+            if not self._judged:
                 self._judge(None)
             stated = _stated_length(self._head["headers"])
             if (
@@ -100,6 +95,7 @@ class Answer:
     def _judge(self, body):
         """Asks the engine about the head, with the body if there is one. What fails here passes."""
         head, route = self._head, self._route()
+        self._judged = True
         try:
             if self.exchange is not None:
                 self._verdict = self.exchange.on_response(self._status, head["headers"], route, body)
@@ -112,6 +108,8 @@ class Answer:
 
     async def _release(self):
         """Sends the head as the last verdict wants it, then what was held of the body."""
+        if not self._judged:
+            self._judge(None)
         head, chunks, verdict = self._head, self._chunks, self._verdict
         self._head = self._chunks = None
         if verdict is not None and verdict.headers is not None:

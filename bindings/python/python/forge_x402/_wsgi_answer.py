@@ -12,11 +12,6 @@ NONE, HELD, SENT = range(3)
 
 
 class Answer:
-    __slots__ = (
-        "_bytes", "_ended", "_environ", "_forge", "_given", "_head", "_request", "_start", "_status", "_verdict", "_write",
-        "_written", "exchange",
-    )  # fmt: skip
-
     def __init__(self, forge, request, environ, start_response):
         self._forge = forge
         self._request = request

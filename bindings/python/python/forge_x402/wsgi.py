@@ -13,7 +13,7 @@ from ._wsgi_input import Joined, read_body
 
 WANT_BODY, WAIT, REPLY = 2, 3, 1
 #: In an environ: a layer of ours has it, another one passes.
-MARK = "forge_x402"
+MARK = "forge_x402.seen"
 #: Milliseconds for which an agent that rates may wait for the backend.
 WAIT_LIMIT_MS = 3_000
 

@@ -1,0 +1,41 @@
+"""The request side of ASGI: the target as it stood on the wire, a body read ahead, and the same messages again."""
+
+from collections import deque
+from urllib.parse import quote
+
+
+def target_of(scope):
+    """The request target; servers that do not keep it give the decoded path."""
+    path = scope.get("raw_path") or quote(scope["path"], safe="/~!$&'()*+,;=:@").encode("ascii")
+    query = scope.get("query_string")
+    return path + b"?" + query if query else path
+
+
+async def read_body(receive, limit):
+    """The messages read, and the body they hold: whole, or the start of it once that is longer than `limit`.
+
+    `None` for a client that has gone before the end."""
+    messages, parts, size = [], [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            messages.append(message)
+            return messages, None
+        part, more = message.get("body", b""), message.get("more_body", False)
+        if part or not more:
+            messages.append(message)
+            parts.append(part)
+            size += len(part)
+        if not more or size > limit:
+            return messages, b"".join(parts)
+
+
+class Replay:
+    """A receive that gives the messages read ahead, then the server's own."""
+
+    def __init__(self, receive, messages):
+        self._receive = receive
+        self._messages = deque(messages)
+
+    async def __call__(self):
+        return self._messages.popleft() if self._messages else await self._receive()

@@ -1,0 +1,67 @@
+"""Fixtures of all tests: backends, facilitators, event loops; and a last line that says how it went."""
+
+import asyncio
+import functools
+
+import pytest
+import trio
+from forge_x402 import Forge
+from support.backend import Backend
+
+OPTIONS = {"api_key": "ffk_test_0123456789abcdef", "public_url": "https://api.example.com", "strict": True}
+
+
+@pytest.fixture
+def backend():
+    backend = Backend()
+    yield backend
+    backend.close()
+
+
+@pytest.fixture
+def facilitator():
+    from support.facilitator import Facilitator
+
+    facilitator = Facilitator()
+    yield facilitator
+    facilitator.close()
+
+
+@pytest.fixture
+def make_forge():
+    """Forge with the options of the tests and more; shut down at the end."""
+    made = []
+
+    def make(**options):
+        made.append(Forge(**{**OPTIONS, "flush_interval_ms": 100, **options}))
+        return made[-1]
+
+    yield make
+    for forge in made:
+        forge.shutdown(0.5)
+
+
+@pytest.fixture
+def forge(make_forge):
+    return make_forge()
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def run(request):
+    """Runs a coroutine function to its end on either loop."""
+
+    def run(function, *arguments):
+        if request.param == "trio":
+            return trio.run(functools.partial(function, *arguments))
+        return asyncio.run(function(*arguments))
+
+    run.name = request.param
+    return run
+
+
+def pytest_terminal_summary(terminalreporter):
+    stats = terminalreporter.stats
+    passed, failed = len(stats.get("passed", ())), len(stats.get("failed", ())) + len(stats.get("error", ()))
+    skipped = len(stats.get("skipped", ()))
+    more = f", {skipped} skipped" if skipped else ""
+    terminalreporter.write_line(f"{passed} passed, {failed} failed{more}")

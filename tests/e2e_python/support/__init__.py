@@ -1,0 +1,1 @@
+"""What the tests share: conformance cases, servers, a facilitator and a backend on loopback."""

@@ -19,6 +19,7 @@ pub struct Exchange {
 }
 
 /// Where the engine's exchange is.
+#[expect(clippy::large_enum_variant, reason = "each stands alone on the heap, behind its mutex")]
 pub enum Slot {
     Here(forge_x402::Exchange),
     /// On another thread, asking the backend; `ended`: how it is to end when it comes back.

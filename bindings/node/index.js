@@ -1,10 +1,13 @@
 "use strict";
 // forge-x402 for Node.js: `createForge(options)` makes an engine and its adapters.
 
-const { connect } = require("./lib/connect.js");
+const { connect, listener } = require("./lib/connect.js");
+const { fastify } = require("./lib/fastify.js");
+const { wrapFetch } = require("./lib/fetch.js");
 const { lookAfter } = require("./lib/life.js");
 const { load } = require("./lib/native.js");
 const { toJson } = require("./lib/options.js");
+const { watchOwnRoutes } = require("./lib/owned-routes.js");
 
 /** Opens an engine. Throws only with `strict: true` and a bad option, or for an option in two spellings. */
 function createForge(options) {
@@ -13,16 +16,19 @@ function createForge(options) {
     warn(native.error.message);
     return new Forge(null);
   }
-  return new Forge(new native.Engine(toJson(options)));
+  return new Forge(new native.Engine(toJson(options)), options);
 }
 
 /** An engine and its adapters. `engine` is null where the addon could not be loaded: then everything passes. */
 class Forge {
   #warned = new Map();
   #care = null;
+  #options;
+  #report = (message) => this.#warn(message);
 
-  constructor(engine) {
+  constructor(engine, options = {}) {
     this.engine = engine;
+    this.#options = options;
     if (engine === null) return;
     // Faults of the options are said at once.
     this.#pull();
@@ -32,7 +38,24 @@ class Forge {
   /** Middleware for Express, Connect and node:http; goes in front of the payment middleware. */
   middleware() {
     if (this.engine === null) return function forgePassThrough(_req, _res, next) { return next(); };
-    return connect(this.engine, (message) => this.#warn(message));
+    const { feedback, basePath, base_path: snake } = this.#options;
+    const before = feedback === false ? undefined : watchOwnRoutes(basePath ?? snake ?? "/feedback", this.#report);
+    return connect(this.engine, this.#report, before);
+  }
+
+  /** A node:http listener around `handler`, which may be an application; sees also when it throws. */
+  listener(handler) {
+    return this.engine === null ? handler : listener(this.engine, this.#report, handler);
+  }
+
+  /** A Fastify plugin; register it before the payment plugin. */
+  fastify() {
+    return this.engine === null ? (_app, _options, done) => done() : fastify(this.engine, this.#report);
+  }
+
+  /** A fetch-style handler around `handler`: Hono's `app.fetch`, a Next.js route handler. */
+  fetch(handler, options) {
+    return this.engine === null ? handler : wrapFetch(this.engine, this.#report, handler, options);
   }
 
   /** What has happened so far in this process. */

@@ -1,83 +1,71 @@
 "use strict";
-// Connect-style middleware: Express, Connect, node:http. Carries out verdicts on requests; responses are hold.js's business.
+// Connect-style middleware: Express, Connect, node:http.
 
-const { hold, isHeld } = require("./hold.js");
-const { Judge } = require("./judge.js");
-const { reply } = require("./reply.js");
-const { applyToRequest } = require("./request.js");
-const { holdBody } = require("./upload.js");
+const { judgeOf } = require("./hold.js");
+const { take } = require("./phases.js");
+const { applyToRequest, clientIp, route, target } = require("./request.js");
 
-const REPLY = 1;
-const WANT_BODY = 2;
-const WAIT = 3;
-/** The longest a rating or summary waits for the backend. */
-const WAIT_MS = 3_000;
+/** What Express, Connect and node:http have in common. */
+const host = {
+  target,
+  clientIp,
+  route,
+  apply: ({ req }, verdict) => applyToRequest(req, verdict),
+  /** What middleware in front has set on the response stays, unless the engine sets it too. */
+  reply(judge, verdict) {
+    const { res } = judge;
+    res.statusCode = verdict.httpStatus;
+    const parts = verdict.edits === "" ? [] : verdict.edits.split("\n");
+    for (let at = 0; at + 2 < parts.length; at += 3) res.setHeader(parts[at + 1], parts[at + 2]);
+    const body = verdict.body ?? Buffer.alloc(0);
+    judge.wrote(body);
+    res.end(body);
+  },
+};
 
-/** Middleware over an engine; `report` takes one-line warnings. */
-function connect(engine, report) {
+/** Middleware over an engine; `report` takes one-line warnings, `before` sees each request first. */
+function connect(engine, report, before = () => {}) {
+  const context = { engine, report, host };
   return function forgeMiddleware(req, res, next) {
-    // A second layer passes: one exchange, one id.
-    if (isHeld(res) || res.headersSent) return next();
-    const judge = new Judge(engine, req, res, report);
-    let verdict;
-    try {
-      verdict = judge.request();
-    } catch (error) {
-      report(`forge-x402: a request passed unread: ${error?.message ?? error}`);
-      return next();
-    }
-    return verdict === null ? goOn(judge, next) : carryOut(judge, verdict, next);
+    before(req);
+    return take(context, req, res, next);
   };
 }
 
-/** Does what a verdict on the request says; ends in `next` or in an answer of our own. Whatever fails passes. */
-function carryOut(judge, verdict, next) {
-  const { req, res } = judge;
-  const passed = (error) => {
-    judge.report(`forge-x402: a request passed unchanged: ${error?.message ?? error}`);
-    goOn(judge, next);
+/**
+ * A listener for node:http around another one. Unlike a middleware it sees when the handler throws. Returns what the handler
+ * returns; where the handler's turn comes later, or never, a promise.
+ */
+function listener(engine, report, handler) {
+  const context = { engine, report, host };
+  return function forgeListener(req, res) {
+    const run = () => {
+      const threw = (error) => {
+        judgeOf(res)?.threw();
+        throw error;
+      };
+      let result;
+      try {
+        result = handler.call(this, req, res);
+      } catch (error) {
+        threw(error);
+      }
+      return typeof result?.then === "function" ? result.then(undefined, threw) : result;
+    };
+    let now = true;
+    let turn;
+    let resolve;
+    take(context, req, res, () => {
+      turn = now ? { result: run() } : undefined;
+      if (!now) resolve(new Promise((done) => done(run())));
+    });
+    now = false;
+    if (turn !== undefined) return turn.result;
+    return new Promise((done) => {
+      resolve = done;
+      res.once("close", done);
+    });
   };
-  try {
-    switch (verdict.action) {
-      case REPLY:
-        return reply(res, judge, verdict);
-      case WAIT:
-        judge.exchange.wait(WAIT_MS).then((answer) => carryOut(judge, answer, next), passed);
-        return undefined;
-      case WANT_BODY:
-        return holdBody(req, res, verdict.bodyLimit, (body, handOn) => afterBody(judge, verdict, body, handOn, next), () => judge.end("aborted"));
-      default:
-        applyToRequest(req, verdict);
-    }
-  } catch (error) {
-    return passed(error);
-  }
-  return goOn(judge, next);
 }
 
-/** The merchant's turn; its response is looked at. */
-function goOn(judge, next) {
-  hold(judge.res, judge);
-  return next();
-}
-
-/** `first` is the verdict that asked for the body; its edits hold where the body could not be read. */
-function afterBody(judge, first, body, handOn, next) {
-  let verdict = { ...first, action: 0 };
-  let edited = null;
-  try {
-    applyToRequest(judge.req, verdict);
-    if (body !== null) {
-      verdict = judge.exchange.onRequestBody(body);
-      edited = verdict.body;
-    }
-  } catch (error) {
-    judge.report(`forge-x402: a request passed unchanged: ${error?.message ?? error}`);
-    verdict = { action: 0, edits: "" };
-  }
-  const replies = verdict.action === REPLY || verdict.action === WAIT;
-  handOn(replies ? null : edited);
-  return carryOut(judge, verdict, next);
-}
-
-module.exports = { connect };
+module.exports = { connect, listener };

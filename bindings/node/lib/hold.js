@@ -25,6 +25,9 @@ function hold(res, judge) {
 
 const isHeld = (res) => res[HOLD] !== undefined;
 
+/** What judges the response, if it is held. */
+const judgeOf = (res) => res[HOLD]?.judge;
+
 class Hold {
   constructor(res, judge) {
     this.res = res;
@@ -272,4 +275,4 @@ function noop() {
   return this;
 }
 
-module.exports = { hold, isHeld };
+module.exports = { hold, isHeld, judgeOf };

@@ -1,18 +1,17 @@
 "use strict";
-// One exchange as the adapters see it: what the engine says in each phase, and how it ended. Framework-free but for the
-// Node request and response; what a framework knows better (client address, route pattern) comes from request.js.
-
-const { clientIp, route, target } = require("./request.js");
+// One exchange on a Node request and response: what the engine says in each phase, and how it ended. What the framework knows
+// better (target, client address, route pattern) it is told by `host`.
 
 /** How long a closed exchange waits for its handler to end: payment is settled after the client has gone. */
 const CLOSE_GRACE_MS = 120_000;
 
 class Judge {
-  constructor(engine, req, res, report) {
+  constructor(engine, req, res, report, host) {
     this.engine = engine;
     this.req = req;
     this.res = res;
     this.report = report;
+    this.host = host;
     this.exchange = null;
     this.outcome = undefined;
     this.closed = false;
@@ -21,8 +20,8 @@ class Judge {
 
   /** The verdict on the request; null in the ordinary case: nothing to do before the response. */
   request() {
-    const { req } = this;
-    const begun = this.engine.onRequest(req.method, target(req), req.rawHeaders.join("\n"), clientIp(req));
+    const { req, host } = this;
+    const begun = this.engine.onRequest(req.method, host.target(req), req.rawHeaders.join("\n"), host.clientIp(req));
     if (begun === null) return null;
     this.begin(begun.exchange);
     return begun.verdict;
@@ -35,10 +34,10 @@ class Judge {
 
   response(status, head, body, bodyNone) {
     this.status = status;
-    const { req } = this;
-    if (this.exchange !== null) return this.exchange.onResponse(status, route(req), head, body, bodyNone);
+    const { req, host } = this;
+    if (this.exchange !== null) return this.exchange.onResponse(status, host.route(req), head, body, bodyNone);
     const begun = this.engine.onResponseLate(
-      req.method, target(req), req.rawHeaders.join("\n"), clientIp(req), status, route(req), head, body, bodyNone,
+      req.method, host.target(req), req.rawHeaders.join("\n"), host.clientIp(req), status, host.route(req), head, body, bodyNone,
     );
     if (begun === null) return null;
     this.begin(begun.exchange);
@@ -93,7 +92,7 @@ class Judge {
   }
 
   sentTwice() {
-    this.report(`forge-x402: ${this.req.method} ${target(this.req).split("?")[0]} was answered twice; the second answer was dropped`);
+    this.report(`forge-x402: ${this.req.method} ${this.host.target(this.req).split("?")[0]} was answered twice; the second answer was dropped`);
   }
 }
 

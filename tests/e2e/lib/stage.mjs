@@ -7,13 +7,14 @@ import { API_KEY, loadForge, PUBLIC_URL, withoutForge } from "./forge.mjs";
 import { open as openConnection, request } from "./raw-http.mjs";
 
 /**
- * Makes the `openStage` of one protocol version out of its merchant, its buyer and its route table.
+ * Makes the `openStage` of one protocol version and host out of its merchant, its buyer, its route table, and the way our side is
+ * attached (`attach(forge)`: what the merchant gets in `outer`).
  *
  * `openStage(setup)`: `forge`: options for createForge · `beside(ours)`: how our middleware stands among others,
  *   `{ outer, between, inner }`; it is called with a list that holds our middleware, or nothing for the bare merchant ·
  *   `routes(own)`: another route table · `express`: another Express.
  */
-export function stageFor({ startMerchant, createBuyer, paidRoutes }) {
+export function stageFor({ startMerchant, createBuyer, paidRoutes, attach = (forge) => forge.middleware() }) {
   return async function openStage({ forge = {}, beside = (ours) => ({ outer: [...ours] }), routes = (own) => own, express } = {}) {
     const buyer = createBuyer();
     const open = async (ours) => {
@@ -26,7 +27,7 @@ export function stageFor({ startMerchant, createBuyer, paidRoutes }) {
     if (withoutForge) return { bare, buyer, ours: null };
 
     const engine = loadForge().createForge({ apiKey: API_KEY, publicUrl: PUBLIC_URL, ...forge });
-    const ours = await open([engine.middleware()]);
+    const ours = await open([attach(engine)]);
     after(() => ours.close());
     return { bare, ours, buyer, engine };
   };

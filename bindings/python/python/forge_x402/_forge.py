@@ -123,4 +123,4 @@ def _at_exit():
     for forge in list(_alive):
         # The log may be gone by now, and nothing may disturb the end of a process.
         with suppress(Exception):
-            forge.engine.shutdown(_milliseconds(deadline - time.monotonic()))
+            forge.engine.shutdown(_milliseconds(deadline - time.monotonic()), at_exit=True)

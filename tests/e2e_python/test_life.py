@@ -163,31 +163,43 @@ def test_a_logger_that_is_gone_at_exit_is_no_trouble(backend):
     assert script(text)[0] == 0
 
 
-def test_p23_a_first_sub_interpreter_works_and_another_passes_everything_with_one_clear_line(backend):
+def test_p23_sub_interpreters_work_and_end(backend):
     """As under mod_wsgi, where each application may have an interpreter of its own."""
     inside = """if 1:
         import sys
         sys.path[:] = %r
         from forge_x402 import Forge
-        forge = Forge(api_key="ffk_example", backend_url=%r, flush_interval_ms=60000)
-        def app(environ, start_response):
-            return [b"passed"]
-        if forge.engine is not None:
-            forge.engine.enqueue_event(b'{"type":"custom"}')
-            print("works", flush=True)
-        else:
-            print(forge.wsgi(app)({}, None), forge.stats(), forge.flush(), forge.shutdown(), flush=True)
+        forge = Forge(api_key="ffk_example", backend_url=%r, flush_interval_ms=60000, strict=True)
+        forge.engine.enqueue_event(b'{"type":"custom"}')
+        print(forge.engine.verify_id(forge.engine.mint_id()), flush=True)
     """
     text = """
     import _xxsubinterpreters as interpreters
-    for _ in range(2):
-        interpreters.run_string(interpreters.create(), %r)
+    kept = [interpreters.create() for _ in range(2)]
+    for one in kept:
+        interpreters.run_string(one, %r)
     """
     code = textwrap.dedent(text) % (inside % (sys.path, backend.url))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "works\n[b'passed'] {} True True\n")
-    assert done.stderr.count("\n") == 1 and "the extension module did not load" in done.stderr
-    backend.wait_for(type="custom")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "valid\nvalid\n", "")
+    backend.wait_for(2, type="custom")
+
+
+def test_p29_without_the_extension_module_everything_passes_with_one_clear_line():
+    text = """
+    import sys
+    sys.modules["forge_x402._native"] = None
+    from forge_x402 import Forge, ForgeMiddleware
+    forge = Forge(api_key="ffk_example", strict=True)
+    print(forge.wsgi(lambda environ, start_response: [b"passed"])({}, None), ForgeMiddleware(None).forge.engine)
+    print(forge.engine, forge.stats(), forge.flush(), forge.shutdown(), forge.diagnostics())
+    """
+    environment = {**os.environ, "PYTHONPATH": str(Path(forge_x402.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, env=environment
+    )
+    assert (done.returncode, done.stdout) == (0, "[b'passed'] None\nNone {} True True []\n")
+    assert done.stderr.count("the extension module did not load") == 2 == done.stderr.count("\n")
 
 
 def test_p30_the_module_declares_that_it_needs_no_global_lock_and_exports_one_symbol():

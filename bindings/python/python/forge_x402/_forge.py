@@ -1,6 +1,6 @@
 """Forge: one engine and its adapters, with its warnings in the log and its events sent before the process ends.
 
-Without the extension module (a platform without a wheel, a sub-interpreter) everything passes, and the log says so once.
+Without the extension module (a platform without a wheel, an isolated sub-interpreter) everything passes, and the log says so.
 """
 
 import atexit

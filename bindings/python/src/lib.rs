@@ -117,9 +117,13 @@ impl Engine {
         py.detach(|| self.inner.flush(Duration::from_millis(limit_ms))).is_ok()
     }
 
-    /// BLOCKS for `limit_ms` at most.
-    fn shutdown(&self, py: Python<'_>, limit_ms: u64) -> bool {
-        py.detach(|| self.inner.shutdown(Duration::from_millis(limit_ms))).is_ok()
+    /// BLOCKS for `limit_ms` at most. `at_exit`: without letting the interpreter go, because one that ends may not
+    /// give it back; nobody else runs then.
+    #[pyo3(signature = (limit_ms, at_exit=false))]
+    fn shutdown(&self, py: Python<'_>, limit_ms: u64, at_exit: bool) -> bool {
+        let limit = Duration::from_millis(limit_ms);
+        let done = if at_exit { self.inner.shutdown(limit) } else { py.detach(|| self.inner.shutdown(limit)) };
+        done.is_ok()
     }
 
     fn enqueue_event(&self, json: &[u8]) -> PyResult<()> {

@@ -1,6 +1,6 @@
 """Forge: one engine and its adapters, with its warnings in the log and its events sent before the process ends.
 
-Without the extension module (a platform without a wheel, a sub-interpreter) everything passes, and the log says so once.
+Without the extension module (a platform without a wheel, an isolated sub-interpreter) everything passes, and the log says so.
 """
 
 import atexit
@@ -123,4 +123,4 @@ def _at_exit():
     for forge in list(_alive):
         # The log may be gone by now, and nothing may disturb the end of a process.
         with suppress(Exception):
-            forge.engine.shutdown(_milliseconds(deadline - time.monotonic()))
+            forge.engine.shutdown(_milliseconds(deadline - time.monotonic()), at_exit=True)

@@ -82,8 +82,8 @@ class Engine:
     def stats(self) -> dict[str, Any]: ...
     def flush(self, limit_ms: int) -> bool:
         """BLOCKS for `limit_ms` at most; other Python threads run."""
-    def shutdown(self, limit_ms: int) -> bool:
-        """BLOCKS for `limit_ms` at most; other Python threads run."""
+    def shutdown(self, limit_ms: int, at_exit: bool = False) -> bool:
+        """BLOCKS for `limit_ms` at most; other Python threads run, but for `at_exit`."""
     def enqueue_event(self, json: bytes) -> None:
         """Hands in an event of the host's own: an object with a text `type`, at most 16 KiB. Raises ValueError."""
     def transform_challenge(self, form: Literal["header", "body"], input: bytes) -> bytes | None:

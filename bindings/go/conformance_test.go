@@ -199,7 +199,7 @@ func TestConformanceThroughMiddleware(t *testing.T) {
 	strictly(t, readFile(t, "texts.json"), &texts)
 	for _, one := range loadCases(t) {
 		t.Run(one.file+"/"+one.ID, func(t *testing.T) {
-			e := &Engine{native: one.open(t), log: quiet()}
+			e := &Engine{native: one.open(t), log: quiet(), glance: glance{always: true}}
 			f := fill{}
 			if one.hasOwn {
 				f.ownID, _ = e.MintID()

@@ -18,6 +18,7 @@ type Engine struct {
 	native  *native
 	options Options
 	log     *slog.Logger
+	glance  glance
 	// When diagnostics were last pulled, in seconds.
 	pulled atomic.Int64
 }
@@ -33,7 +34,7 @@ func Open(options Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{native: opened, options: options, log: options.logger()}
+	e := &Engine{native: opened, options: options, log: options.logger(), glance: newGlance(&options)}
 	e.report()
 	return e, nil
 }

@@ -21,7 +21,7 @@ func TestP16ExactlyTheOfferedInterfacesAreOffered(t *testing.T) {
 	for set := range 1 << 5 {
 		w := &writer{inner: httptest.NewRecorder(), engine: e}
 		inner := others[set](w) // Something that offers this set.
-		offered, _ := wrap(inner, e, nil, nil)
+		offered, _ := wrap(inner, kindOf(inner).offered, e, nil, nil)
 		_, flush := offered.(http.Flusher)
 		_, hijack := offered.(http.Hijacker)
 		_, read := offered.(io.ReaderFrom)

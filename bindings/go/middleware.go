@@ -28,14 +28,18 @@ func (e *Engine) Middleware(next http.Handler) http.Handler {
 }
 
 func (e *Engine) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	if isOurs(w) {
+	kind := kindOf(w)
+	if kind.wraps && isOurs(w) {
 		next.ServeHTTP(w, r)
 		return
 	}
-	request := e.requestHead(r)
-	x := e.native.onRequest(request)
-	request.release()
-	offered, wrapped := wrap(w, e, r, x)
+	var x *exchange
+	if e.glance.asks(r) {
+		request := e.requestHead(r)
+		x = e.native.onRequest(request)
+		request.release()
+	}
+	offered, wrapped := wrap(w, kind.offered, e, r, x)
 	// Where the handler panics the exchange ends here, and the panic goes on.
 	defer wrapped.abandon()
 	if x != nil {

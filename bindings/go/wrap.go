@@ -7,39 +7,60 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"reflect"
+	"sync/atomic"
 )
 
 // wrap makes a writer that offers exactly the optional interfaces that inner offers: a handler that asks for one must get
 // the answer it would get without us. The writers of HTTP/1 and HTTP/2 cost one allocation.
-func wrap(inner http.ResponseWriter, e *Engine, r *http.Request, x *exchange) (http.ResponseWriter, *writer) {
-	plain := writer{inner: inner, engine: e, request: r, exchange: x}
-	offered := 0
-	if _, is := inner.(http.Flusher); is {
-		offered |= flushes
-	}
-	if _, is := inner.(http.Hijacker); is {
-		offered |= hijacks
-	}
-	if _, is := inner.(io.ReaderFrom); is {
-		offered |= reads
-	}
-	if _, is := inner.(http.Pusher); is {
-		offered |= pushes
-	}
-	if _, is := inner.(http.CloseNotifier); is { //nolint:staticcheck // deprecated, and gin still asks for it
-		offered |= notifies
-	}
+func wrap(inner http.ResponseWriter, offered int, e *Engine, r *http.Request, x *exchange) (http.ResponseWriter, *writer) {
 	switch offered {
 	case flushes | hijacks | reads | notifies:
-		w := &http1{plain}
+		w := &http1{writer{inner: inner, engine: e, request: r, exchange: x}}
 		return w, &w.writer
 	case flushes | pushes | notifies:
-		w := &http2{plain}
+		w := &http2{writer{inner: inner, engine: e, request: r, exchange: x}}
 		return w, &w.writer
 	}
-	w := new(writer)
-	*w = plain
+	w := &writer{inner: inner, engine: e, request: r, exchange: x}
 	return others[offered](w), w
+}
+
+// kind is what a type of ResponseWriter offers.
+type kind struct {
+	of      reflect.Type
+	offered int
+	// It has Unwrap.
+	wraps bool
+}
+
+// lastKind saves the questions: a server hands out writers of one type, or two.
+var lastKind atomic.Pointer[kind]
+
+func kindOf(w http.ResponseWriter) *kind {
+	of := reflect.TypeOf(w)
+	if last := lastKind.Load(); last != nil && last.of == of {
+		return last
+	}
+	k := &kind{of: of}
+	if _, is := w.(http.Flusher); is {
+		k.offered |= flushes
+	}
+	if _, is := w.(http.Hijacker); is {
+		k.offered |= hijacks
+	}
+	if _, is := w.(io.ReaderFrom); is {
+		k.offered |= reads
+	}
+	if _, is := w.(http.Pusher); is {
+		k.offered |= pushes
+	}
+	if _, is := w.(http.CloseNotifier); is { //nolint:staticcheck // deprecated, and gin still asks for it
+		k.offered |= notifies
+	}
+	_, k.wraps = w.(interface{ Unwrap() http.ResponseWriter })
+	lastKind.Store(k)
+	return k
 }
 
 const (

@@ -1,0 +1,3 @@
+module example.com/forge-x402/bindings/go
+
+go 1.24

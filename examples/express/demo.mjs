@@ -6,7 +6,7 @@ import { verifyFeedbackId } from "../../tests/e2e/lib/feedback-id.mjs";
 import { decodeJson } from "../../tests/e2e/lib/x402-headers.mjs";
 import { payWith, purchase } from "./demo/purchase.mjs";
 import { added, bold, dim, facts, green, json, label, say, step, title } from "./demo/screen.mjs";
-import { API_KEY, openWorld } from "./demo/world.mjs";
+import { openWorld } from "./demo/world.mjs";
 
 const world = await openWorld();
 const weather = `${world.ours.url}/weather?city=Oslo`;
@@ -70,7 +70,7 @@ say();
 json(decodeJson(plainPaid.headers.get("payment-response")), decodeJson(bought.answer.headers.get("payment-response")));
 
 step(5, "The agent rates the call");
-const verdict = verifyFeedbackId(id, API_KEY);
+const verdict = verifyFeedbackId(id, world.collector.apiKey);
 assert.equal(verdict, "valid");
 say(`The id is signed with the merchant's key (checked here with node:crypto: ${verdict}) and good for a day, so only somebody who was served can rate. One free request to the link it was given does it:`);
 const link = `${JSON.parse(body).feedback_url}fully`;
@@ -96,12 +96,23 @@ const [rating] = world.receiver.ratings;
 say();
 say(`${bold("rating")}  ${rating.feedback_id}`);
 facts([["outcome", rating.outcome]]);
+say();
+say("The backend here is forge-collector, which any merchant can run. What it has kept so far, as agents see it:");
+say();
+const summary = await fetch(`${world.ours.url}/feedback/summary`).then((answer) => answer.json());
+json(summary, summary);
+say();
+say("And as the merchant sees it:");
+facts([
+  ["dashboard", bold(world.collector.url)],
+  ["sign in with", world.collector.apiKey],
+]);
 
 if (process.env.ONCE === "1") {
   say();
   await world.close();
 } else {
-  label("The merchant stays up. Try, in another terminal:");
+  label("The merchant and its dashboard stay up. Try, in another terminal:");
   const commands = [
     ["the 402 as an agent sees it", `curl -si '${weather}'`],
     ["the terms, decoded", `curl -si '${weather}' | sed -n 's/^PAYMENT-REQUIRED: //p' | tr -d '\\r' | base64 -d`],

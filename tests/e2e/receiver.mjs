@@ -1,9 +1,10 @@
-// A backend on loopback: takes events and ratings, has a summary, and fails the way backends do when told to.
+// A backend on loopback: takes events and ratings, has a summary, and fails the way backends do when told to. With
+// `forward`, it only keeps a copy of what passes: each request goes on to a real collector, whose answer is given back.
 
 import { createServer } from "node:http";
 import { closeServer } from "./facilitator.mjs";
 
-export async function startReceiver({ apiKey } = {}) {
+export async function startReceiver({ apiKey, forward } = {}) {
   const receiver = {
     /** Events received, in order. */
     events: [],
@@ -37,12 +38,11 @@ export async function startReceiver({ apiKey } = {}) {
     if (failure?.hang) return;
     if (failure?.delayMs) await new Promise((resolve) => setTimeout(resolve, failure.delayMs));
     if (failure?.status) return send(res, failure.status, failure.body ?? { error: "told to fail" });
-    if (path === "/events") {
-      receiver.events.push(...body.events);
-      return send(res, 202, {});
-    }
+    if (path === "/events") receiver.events.push(...body.events);
+    if (path === "/feedback") receiver.ratings.push(body);
+    if (forward) return relay(forward + req.url, req, text, res);
+    if (path === "/events") return send(res, 202, {});
     if (path === "/feedback") {
-      receiver.ratings.push(body);
       return send(res, 200, { recorded: true, feedback_id: body.feedback_id });
     }
     if (path === "/summary") return send(res, 200, { ratings: receiver.ratings.length });
@@ -53,6 +53,17 @@ export async function startReceiver({ apiKey } = {}) {
   receiver.url = `http://127.0.0.1:${server.address().port}`;
   receiver.close = () => closeServer(server);
   return receiver;
+}
+
+async function relay(url, { method, headers }, text, res) {
+  const kept = ["authorization", "content-type", "idempotency-key", "user-agent"];
+  const answer = await fetch(url, {
+    method,
+    headers: Object.fromEntries(kept.filter((name) => headers[name]).map((name) => [name, headers[name]])),
+    body: text === "" ? undefined : text,
+  });
+  res.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "application/json" });
+  res.end(Buffer.from(await answer.arrayBuffer()));
 }
 
 function send(res, status, body) {

@@ -6,16 +6,19 @@ import { createForge } from "forge-x402";
 import { closeServer, startFacilitator } from "../../../tests/e2e/facilitator.mjs";
 import { startReceiver } from "../../../tests/e2e/receiver.mjs";
 import { createMerchant } from "../merchant.mjs";
+import { startCollector } from "./collector.mjs";
 
-export const API_KEY = "demo-key-of-a-merchant-that-does-not-exist";
 const PAY_TO = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";
 
 export async function openWorld() {
   const facilitator = await startFacilitator();
   const server = await listen();
   const url = addressOf(server);
-  const receiver = await startReceiver({ apiKey: API_KEY });
-  const forge = createForge({ apiKey: API_KEY, publicUrl: url, backendUrl: receiver.url });
+  const collector = await startCollector();
+  const { apiKey } = collector;
+  // The receiver passes everything on to the collector and keeps a copy to show.
+  const receiver = await startReceiver({ apiKey, forward: collector.url });
+  const forge = createForge({ apiKey, publicUrl: url, backendUrl: receiver.url });
   server.on("request", createMerchant({ facilitatorUrl: facilitator.url, publicUrl: url, payTo: PAY_TO, forge }));
 
   // The same service without us; it believes it is the other one, so that only our additions differ.
@@ -26,12 +29,14 @@ export async function openWorld() {
   return {
     ours: { url, facilitator, forge },
     receiver,
+    collector,
     plain: { url: addressOf(plainServer), facilitator: plainFacilitator },
     payTo: PAY_TO,
     async close() {
       await Promise.all([closeServer(server), closeServer(plainServer), facilitator.close(), plainFacilitator.close()]);
       await forge.shutdown();
       await receiver.close();
+      await collector.close();
     },
   };
 }

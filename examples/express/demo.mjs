@@ -100,7 +100,10 @@ say();
 say("The backend here is forge-collector, which any merchant can run. What it has kept so far, as agents see it:");
 say();
 const summary = await fetch(`${world.ours.url}/feedback/summary`).then((answer) => answer.json());
-json(summary, summary);
+for (const { route, ratings, outcomes } of summary.routes) {
+  const said = Object.entries(outcomes).filter(([, count]) => count > 0);
+  facts([[route, `${ratings} rating: ${said.map(([outcome, count]) => `${outcome} ${count}`).join(", ")}`]]);
+}
 say();
 say("And as the merchant sees it:");
 facts([

@@ -220,7 +220,6 @@ fn required_knows_a_route_whose_host_tells_the_pattern_late() {
     challenge.route = "/weather/:city".into();
     serve(&engine, &get("/weather/oslo"), challenge);
     assert_eq!(serve(&engine, &get("/weather/oslo").paying(), ok()).sent.status, 400);
-    assert_eq!(serve(&engine, &get("/weather/rome").route("/weather/:city").paying(), ok()).sent.status, 400);
 }
 
 #[test]

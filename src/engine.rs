@@ -254,7 +254,8 @@ impl Shared {
             shared.say("options", || format!("off, all traffic passes unchanged: {}", shared.faults.join("; ")));
         }
         if let Some(document) = shared.options.openapi.as_ref().and_then(|openapi| openapi.document.clone()) {
-            match openapi::enrich(document.as_bytes(), &shared.plan(shared.fixed_or_path())) {
+            // Only its rules are kept, so the link does not matter; asking for the registered one would start the worker.
+            match openapi::enrich(document.as_bytes(), &shared.plan(shared.path_link.clone())) {
                 Ok(enriched) => shared.given_document = Some(Arc::new(enriched)),
                 Err(skip) => shared.say("openapi", || format!("openapi.document is not used: {}", skip.name())),
             }

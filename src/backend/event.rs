@@ -71,6 +71,7 @@ pub struct Interaction<'a> {
     pub outcome: &'a str,
     /// The receipt's errorReason.
     pub error_reason: Option<Text<'a>>,
+    /// 0: unknown, left out.
     pub status: u16,
     pub latency_ms: u64,
 }
@@ -125,7 +126,7 @@ impl Event {
         }
         event.text("outcome", &interaction.outcome.into(), MAX_TEXT);
         event.optional("errorReason", &interaction.error_reason, MAX_TEXT);
-        event.number("status", u64::from(interaction.status));
+        event.status(interaction.status);
         event.number("latency_ms", interaction.latency_ms);
         event.finish()
     }
@@ -141,7 +142,7 @@ impl Event {
     pub fn visit(happened: &Happened<'_>, status: u16, latency_ms: u64) -> Event {
         let mut event = Writer::new("visit");
         event.happened(happened, None);
-        event.number("status", u64::from(status));
+        event.status(status);
         event.number("latency_ms", latency_ms);
         event.finish()
     }
@@ -311,6 +312,13 @@ impl Writer {
             }
         }
         self.0.extend_from_slice(&digits[at..]);
+    }
+
+    /// Left out where nobody knows it.
+    fn status(&mut self, status: u16) {
+        if status != 0 {
+            self.number("status", u64::from(status));
+        }
     }
 
     fn raw(&mut self, name: &str, json: &[u8]) {

@@ -2,6 +2,7 @@
 
 use super::{Body, Exchange, Phase, Purpose, ResponseHead, challenge, diagnosis, documents, paid};
 use crate::diagnostic::placement;
+use crate::dialect::Settlement;
 use crate::feedback::ladder;
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
 use crate::http::head::{self, HeaderLine};
@@ -29,19 +30,18 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
     if !response.route.is_empty() {
         exchange.route = response.route[..response.route.len().min(ROUTE)].to_vec();
     }
+    if exchange.payment.is_some() || response.status == 402 {
+        (exchange.settlement, exchange.receipt) = paid::settlement(response);
+    }
+    // Anybody can send a payment along; only a receipt makes a paid answer of a document that all may read.
+    let is_document = matches!(exchange.purpose, Purpose::OpenApi | Purpose::X402Document)
+        && exchange.settlement != Some(Settlement::Succeeded);
     let mut verdict = match response.status {
         402 => challenge::judge(exchange, now, response),
+        200 if is_document => documents::judge(exchange, response),
         200..300 if exchange.payment.is_some() => paid::judge(exchange, now, response),
-        200 if matches!(exchange.purpose, Purpose::OpenApi | Purpose::X402Document) => {
-            documents::judge(exchange, response)
-        }
-        status => {
-            // Charged and answered with a redirect or an error all the same: the receipt says so.
-            if exchange.payment.is_some() {
-                (exchange.settlement, exchange.receipt) = paid::settlement(response);
-            }
-            if matches!(status, 400 | 403 | 409 | 422) { refused(exchange, now, response) } else { Verdict::pass() }
-        }
+        400 | 403 | 409 | 422 => refused(exchange, now, response),
+        _ => Verdict::pass(),
     };
     if again && response.head_first {
         // The head has left with the first verdict.
@@ -63,7 +63,14 @@ fn refused(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Ve
     let wanted = Wanted::Json(&shared.options.json_types);
     let Gate::Open { length } = body_gate::judge(response.headers, wanted, BODY_LIMIT) else { return Verdict::pass() };
     let text = match reading(response.body) {
-        Reading::Ask => return Verdict { action: Action::WantBody, body_limit: BODY_LIMIT, ..Verdict::default() },
+        Reading::Ask => {
+            let mut edits = Vec::new();
+            if response.head_first {
+                edits.push(Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes()));
+                edits.extend(bodiless_edits(response));
+            }
+            return Verdict { action: Action::WantBody, body_limit: BODY_LIMIT, edits, ..Verdict::default() };
+        }
         Reading::Nothing => return Verdict::pass(),
         Reading::Text(text) => text,
     };

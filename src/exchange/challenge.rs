@@ -14,19 +14,25 @@ use crate::sys::clock::Now;
 use crate::verdict::{Action, Edit, Skip, Verdict};
 
 pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
-    (exchange.settlement, exchange.receipt) = super::paid::settlement(response);
     let open402 = proof::challenge(response);
     if let Some(found) = &open402 {
         proof::challenged(exchange, found);
     }
     let body = match response.body {
         Body::Whole(text) => Some(text),
-        _ => None,
+        // No body will come: what the head does not say stays unknown.
+        Body::None => Some(&b""[..]),
+        Body::Unread if exchange.is_head() => Some(&b""[..]),
+        Body::Unread => None,
     };
+    if exchange.engine.shared.options.diagnostics.is_some() {
+        // An escalation says in which dialect, so this comes first.
+        recognise(exchange, response, body);
+    }
     let known = diagnosis::diagnose(exchange, now, response, body);
     let mut verdict = Verdict::pass();
     if open402.is_some() {
-        verdict.edits.extend(proof::service_hash_edit(exchange, response));
+        verdict.edits.extend(proof::service_hash_edit(exchange, response, &[]));
     }
     let header = match find(response.headers, x402_v2::CHALLENGE_HEADER) {
         Line::Absent => None,
@@ -82,7 +88,11 @@ fn add_to_body(
     verdict: &mut Verdict,
 ) {
     let shared = exchange.engine.shared.clone();
-    if !shared.options.feedback && !diagnoses {
+    let asks = shared.options.feedback || !shared.asked_extras().is_empty();
+    let changes = diagnoses || (asks && (!open402 || exchange.extends_open402));
+    // Where nothing changes, recognising the challenge is still worth an event.
+    let watches = shared.reports() && exchange.challenged.is_none() && !exchange.is_head() && !response.head_first;
+    if !changes && !watches {
         return;
     }
     let wanted = Wanted::Json(&shared.options.json_types);
@@ -92,7 +102,10 @@ fn add_to_body(
     }
     if exchange.is_head() {
         // The GET's body cannot be seen from here; a length that may be wrong is better left unsaid.
-        if !find(response.headers, x402_v2::CHALLENGE_HEADER).is_present() {
+        if diagnoses {
+            verdict.edits.push(Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes()));
+        }
+        if diagnoses || !find(response.headers, x402_v2::CHALLENGE_HEADER).is_present() {
             verdict.edits.extend(answer::bodiless_edits(response));
         }
         return;
@@ -102,6 +115,9 @@ fn add_to_body(
             verdict.action = Action::WantBody;
             verdict.body_limit = BODY_LIMIT;
             if response.head_first {
+                if diagnoses {
+                    verdict.edits.push(Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes()));
+                }
                 verdict.edits.extend(answer::bodiless_edits(response));
             }
             return;
@@ -142,22 +158,39 @@ fn add_to_body(
 fn decorated_body(exchange: &mut Exchange, open402: bool, text: &[u8]) -> Result<Vec<u8>, Skip> {
     let shared = exchange.engine.shared.clone();
     // A failed settlement is no invitation to rate, whatever its body looks like.
-    let asks = shared.options.feedback && exchange.settlement != Some(Settlement::Failed);
+    let invites = exchange.settlement != Some(Settlement::Failed);
+    let feedback = shared.options.feedback;
     if open402 {
-        return if asks { proof::decorate(exchange, text) } else { Err(Skip::NotSettled) };
+        return if invites && feedback { proof::decorate(exchange, text) } else { Err(Skip::NotSettled) };
     }
     let challenge = dialect::challenge(text)?;
-    recognised(
-        exchange,
-        match challenge {
-            Challenge::V1(_) => Dialect::X402V1,
-            Challenge::V2(_) => Dialect::X402V2,
-        },
-    );
-    if !asks {
+    recognised(exchange, dialect_of(&challenge));
+    if !invites {
         return Err(Skip::NotSettled);
     }
-    shared.describe(text, &challenge, exchange.link.as_ref(), &shared.asked_extras(), |_| true)
+    let extras = shared.asked_extras();
+    let takes = feedback || (matches!(challenge, Challenge::V2(_)) && !extras.is_empty());
+    if !takes {
+        return Err(Skip::NotRecognised);
+    }
+    shared.describe(text, &challenge, exchange.link.as_ref(), &extras, |_| true)
+}
+
+/// The dialect of the challenge, from what is in hand.
+fn recognise(exchange: &mut Exchange, response: &ResponseHead<'_>, body: Option<&[u8]>) {
+    let header = find(response.headers, x402_v2::CHALLENGE_HEADER).single().and_then(envelope::decode);
+    if header.is_some_and(|text| x402_v2::challenge(&text).is_ok()) {
+        recognised(exchange, Dialect::X402V2);
+    } else if let Some(Ok(found)) = body.map(dialect::challenge) {
+        recognised(exchange, dialect_of(&found));
+    }
+}
+
+fn dialect_of(challenge: &Challenge) -> Dialect {
+    match challenge {
+        Challenge::V1(_) => Dialect::X402V1,
+        Challenge::V2(_) => Dialect::X402V2,
+    }
 }
 
 fn recognised(exchange: &mut Exchange, dialect: Dialect) {

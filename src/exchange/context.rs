@@ -38,6 +38,7 @@ pub(super) fn of_payment(exchange: &mut Exchange, request: &RequestHead<'_>, ver
                 Body::None => settled(exchange, verdict),
                 Body::Unread if length.is_some_and(|length| length > BODY_LIMIT) => too_large(exchange, verdict),
                 Body::Unread => {
+                    exchange.target.clone_from(&verdict.target);
                     exchange.phase = Phase::RequestBody;
                     Verdict { action: Action::WantBody, body_limit: BODY_LIMIT, ..verdict }
                 }

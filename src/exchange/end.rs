@@ -5,6 +5,7 @@ use crate::backend::{self, Event, Happened, Interaction, InteractionId, Text};
 use crate::dialect::Settlement;
 use crate::feedback::payment_facts::{PaymentFacts, payment_facts};
 use crate::json::scan::{self, Slot};
+use crate::openapi;
 use crate::sys::clock::Now;
 
 /// How the answer ended.
@@ -19,6 +20,14 @@ pub enum Outcome {
 }
 
 impl Exchange {
+    /// The path template of the merchant's document, where the host knows no route pattern.
+    fn template<'d>(&self, rules: &'d openapi::Rules) -> Option<&'d str> {
+        if self.route != self.path {
+            return None;
+        }
+        rules.template(std::str::from_utf8(&self.method).ok()?, std::str::from_utf8(&self.path).ok()?)
+    }
+
     /// Ends the exchange and writes its events. `None`: nobody knows how it ended. Never blocks.
     pub fn end(mut self, now: Now, outcome: Option<Outcome>) {
         self.finish(now, outcome);
@@ -36,6 +45,7 @@ impl Exchange {
     fn write_events(&mut self, now: Now, outcome: Option<Outcome>) {
         let engine = self.engine.clone();
         let state = engine.shared.state();
+        self.stop_waiting(now);
         let (word, told) = match outcome {
             Some(Outcome::Delivered { status, .. }) => ("delivered", status),
             Some(Outcome::Aborted { status, .. }) => ("aborted", status),
@@ -54,7 +64,7 @@ impl Exchange {
             if let Some(dialect) = self.challenged {
                 state.backend.push(Event::challenge(happened, dialect.name()));
             }
-            if self.payment.is_some() {
+            if self.payment.is_some() && !self.replied {
                 state.backend.push(self.interaction(happened, word, status, latency_ms));
             }
             match self.purpose {
@@ -146,7 +156,9 @@ pub(super) fn valid_before(payment: &[u8]) -> Option<u64> {
 
 /// Calls `tell` with what every event of this request has.
 pub(super) fn with_happened(exchange: &Exchange, tell: impl FnOnce(&Happened<'_>)) {
-    let route = [&exchange.method[..], b" ", &exchange.route].concat();
+    let document = exchange.engine.shared.document();
+    let template = document.as_deref().and_then(|document| exchange.template(&document.rules));
+    let route = [&exchange.method[..], b" ", template.map_or(&exchange.route[..], str::as_bytes)].concat();
     let context: Vec<(&str, Text<'_>)> =
         exchange.context.fields().map(|(name, value)| (name, Text::from(value))).collect();
     tell(&Happened {

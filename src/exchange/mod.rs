@@ -106,6 +106,8 @@ pub struct Exchange {
     request_has_origin: bool,
     /// The request asked for the open402 version that has extension members.
     extends_open402: bool,
+    /// The target without context parameters, told again with the request's body.
+    target: Option<Vec<u8>>,
     context_raw: Raw,
     context: AgentContext,
     /// The request's one valid Content-Length.
@@ -169,7 +171,10 @@ impl Exchange {
     pub fn on_request_body(&mut self, now: Now, body: &[u8]) -> Verdict {
         let engine = self.engine.clone();
         engine.shared.guarded(Verdict::pass, || match self.phase {
-            Phase::RequestBody => context::of_body(self, body, Verdict::pass()),
+            Phase::RequestBody => {
+                let verdict = Verdict { target: self.target.take(), ..Verdict::default() };
+                context::of_body(self, body, verdict)
+            }
             Phase::RatingBody => rating::of_body(self, now, body),
             _ => {
                 self.skip(Skip::OutOfOrder);

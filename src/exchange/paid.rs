@@ -1,7 +1,7 @@
 //! A paid 2xx: the answer gains an id, in a header, the receipt and the body, one and the same in all three.
 
 use super::answer::{self, Reading};
-use super::{Exchange, ResponseHead, diagnosis, proof};
+use super::{Exchange, Phase, ResponseHead, diagnosis, proof};
 use crate::dialect::{Dialect, Found, Settlement, settlement as said, x402_v1, x402_v2};
 use crate::feedback::body::{self, Standing};
 use crate::feedback::wording::ID_HEADER;
@@ -14,13 +14,13 @@ use crate::sys::clock::Now;
 use crate::verdict::{Action, Edit, Skip, Verdict};
 
 pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
-    (exchange.settlement, exchange.receipt) = settlement(response);
     let is_open402 = exchange.payment.as_ref().is_some_and(|payment| payment.dialect == Dialect::Open402);
     if exchange.settlement != Some(Settlement::Failed) {
         diagnosis::settled(exchange, now);
-        proof_settled(exchange, now);
+        if exchange.phase != Phase::ResponseBody {
+            proof_settled(exchange, now);
+        }
     }
-    let hash = if is_open402 { proof::service_hash_edit(exchange, response) } else { None };
     let mut verdict = match edited(exchange, now, response) {
         Ok(verdict) => verdict,
         Err(skip) => {
@@ -28,7 +28,9 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
             Verdict::pass()
         }
     };
-    verdict.edits.extend(hash);
+    if is_open402 {
+        verdict.edits.extend(proof::service_hash_edit(exchange, response, &verdict.edits));
+    }
     verdict
 }
 
@@ -210,12 +212,12 @@ impl<'a> BodyPlan<'a> {
         let json = if options.inject_body { open(Wanted::Json(&options.json_types)) } else { None };
         let plain = if options.inject_text && json.is_none() { open(Wanted::PlainText) } else { None };
         let Some(stated) = json.or(plain) else { return BodyPlan::Keep };
-        if exchange.is_head() {
-            return BodyPlan::HeadRequest;
-        }
         if json.is_some() && !exchange.schema_allows(response.status) {
             exchange.skip(Skip::SchemaClosed);
             return BodyPlan::Keep;
+        }
+        if exchange.is_head() {
+            return BodyPlan::HeadRequest;
         }
         match answer::reading(response.body) {
             Reading::Ask => BodyPlan::Ask,

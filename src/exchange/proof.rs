@@ -60,13 +60,13 @@ pub(super) fn decorate(exchange: &Exchange, body: &[u8]) -> Result<Vec<u8>, Skip
 }
 
 /// `X-Service-Hash` of the merchant's description, where the merchant gives one and no such header stands there.
-pub(super) fn service_hash_edit(exchange: &Exchange, response: &ResponseHead<'_>) -> Option<Edit> {
+pub(super) fn service_hash_edit(exchange: &Exchange, response: &ResponseHead<'_>, so_far: &[Edit]) -> Option<Edit> {
     let description = exchange.engine.shared.options.service_description.as_deref()?;
     if find(response.headers, SERVICE_HASH) != Line::Absent {
         return None;
     }
     let edit = Edit::set(SERVICE_HASH, service_hash(description).into_bytes());
-    answer::head_fits(response.headers, std::slice::from_ref(&edit)).then_some(edit)
+    answer::head_fits(response.headers, &[so_far, std::slice::from_ref(&edit)].concat()).then_some(edit)
 }
 
 fn answer_of(refusal: Refusal) -> Answer {

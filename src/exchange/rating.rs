@@ -12,7 +12,7 @@ use crate::feedback::answer::Answer;
 use crate::feedback::routes::{self, Links, Route};
 use crate::feedback::submission::{self, Submission, Via};
 use crate::feedback::summary::{Reading, Ticket};
-use crate::feedback::{Verification, relay, wellknown};
+use crate::feedback::{Verification, relay, wellknown, wording};
 use crate::sys::clock::Now;
 use crate::verdict::{Action, Edit, Skip, Verdict};
 
@@ -34,7 +34,7 @@ pub(super) fn begin(exchange: &mut Exchange, now: Now, request: &RequestHead<'_>
         Route::WellKnown { head } => {
             exchange.purpose = Purpose::Discovered;
             let options = exchange.engine.shared.options.clone();
-            let description = options.service_description.as_deref().unwrap_or_default();
+            let description = options.service_description.as_deref().unwrap_or(wording::ask(options.tone));
             exchange.reply(wellknown::document(&links, description, options.ttl_ms, head))
         }
         Route::Preflight(place) => exchange.reply(routes::preflight(place)),
@@ -124,15 +124,27 @@ impl Exchange {
             Awaited::Rating(json) => relay::rating(http(&state.backend.rating(&json, limit))),
             Awaited::Summary { ticket, head } => {
                 let asked = place.is_some().then(|| state.backend.summary(limit));
-                let value = asked.as_ref().and_then(http).and_then(|answer| relay::summary(Some(answer)));
                 let now = Now::read().monotonic_ms;
-                match enter(&state.summary).map(|mut summary| summary.fetched(ticket, now, value)) {
+                let told = enter(&state.summary).map(|mut summary| match &asked {
+                    Some(answer) => summary.fetched(ticket, now, relay::summary(http(answer))),
+                    None => summary.abandoned(ticket, now),
+                });
+                match told {
                     Some(reading) => shown(reading, head),
                     None => routes::summary_unavailable(Some(1), head),
                 }
             }
         };
         self.reply(answer)
+    }
+
+    /// Lets the next reader fetch the summary that this one will not.
+    pub(super) fn stop_waiting(&mut self, now: Now) {
+        if let Some(Awaited::Summary { ticket, .. }) = self.awaited.take()
+            && let Some(mut summary) = enter(&self.engine.shared.state().summary)
+        {
+            summary.abandoned(ticket, now.monotonic_ms);
+        }
     }
 
     /// The URLs our own answers name; never one that came with a request.

@@ -119,6 +119,7 @@ impl Exchange {
             request_has_origin: find(request.headers, "origin").is_present(),
             extends_open402: Negotiated::of(request.headers).allows_extensions(),
             caller: Caller::new(options.diagnostics.is_some(), engine.shared.reports(), request),
+            target: None,
             context_raw: Default::default(),
             context: Default::default(),
             stated_length: None,

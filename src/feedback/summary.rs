@@ -66,6 +66,14 @@ impl Summary {
         }
     }
 
+    /// Ends a fetch that never asked the backend: nothing failed, the next reader may fetch.
+    pub fn abandoned(&mut self, ticket: Ticket, now_ms: u64) -> Reading {
+        if self.fetching.is_some_and(|(current, _)| current == ticket) {
+            self.fetching = None;
+        }
+        self.stale(now_ms).unwrap_or(Reading::Unavailable { retry_after_s: 1 })
+    }
+
     fn stale(&self, now_ms: u64) -> Option<Reading> {
         let (value, heard_ms) = self.last.as_ref()?;
         (since(*heard_ms, now_ms) < STALE_MS).then(|| Reading::Show(value.clone()))
@@ -116,6 +124,20 @@ mod tests {
         assert_eq!(summary.read(30_001), show("1"));
         assert_eq!(summary.fetched(second, 30_500, Some(b"2")), show("2"));
         assert_eq!(summary.read(60_499), show("2"));
+    }
+
+    #[test]
+    fn a_fetch_that_never_asked_is_no_failure() {
+        let mut summary = Summary::default();
+        let first = ticket(summary.read(0));
+        assert_eq!(summary.abandoned(first, 10), Reading::Unavailable { retry_after_s: 1 });
+        let second = ticket(summary.read(20));
+        // The first one's word comes too late to count.
+        summary.abandoned(first, 30);
+        assert_eq!(summary.read(40), Reading::Unavailable { retry_after_s: 1 });
+        summary.fetched(second, 50, Some(b"1"));
+        let third = ticket(summary.read(40_000));
+        assert_eq!(summary.abandoned(third, 40_001), show("1"));
     }
 
     #[test]

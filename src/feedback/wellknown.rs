@@ -16,7 +16,7 @@ pub(crate) const PATH: &str = "/.well-known/forge-feedback.json";
 /// Where the merchant's x402 document stands.
 pub(crate) const X402_PATH: &str = "/.well-known/x402";
 
-/// `GET /.well-known/forge-feedback.json`: how this service is rated. `description` is the ask of the extension.
+/// `GET /.well-known/forge-feedback.json`: how this service is rated. `description` is the merchant's, or the ask of the extension.
 pub(crate) fn document(links: &Links, description: &str, ttl_ms: u64, head: bool) -> Answer {
     let mut out = Vec::with_capacity(1536);
     out.extend_from_slice(br#"{"schema_version":"1.0","protocol":"#);

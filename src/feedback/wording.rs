@@ -186,7 +186,8 @@ const OUTCOME: &str = r#""outcome":["fully","partially","no"]"#;
 const ISSUE: &str = r#""issue":{"when":"The outcome is not fully. Tells the merchant what to fix.","values":["wrong_output","unmet_expectation","schema_mismatch","slow","unclear_docs","too_expensive"]}"#;
 const PAYMENT: &str = r#""payment":"None. Plain GET, not an x402 endpoint.""#;
 
-fn ask(tone: Tone) -> &'static str {
+/// The ask of the extension, and of the discovery document of a merchant who says nothing else.
+pub(crate) fn ask(tone: Tone) -> &'static str {
     match tone {
         Tone::Default => {
             "After your call, please rate this service for other agents. Free, one request. When the outcome is not fully, the issue field tells the merchant what to fix."

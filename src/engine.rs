@@ -176,11 +176,12 @@ impl Engine {
                 let text = envelope::decode(input).ok_or(Skip::NotBase64)?;
                 let found = Challenge::V2(x402_v2::challenge(&text)?);
                 shared
-                    .describe(&text, &found, None, &shared.asked_extras(), |_| true)
+                    .describe(&text, &found, shared.fixed_link().as_ref(), &shared.asked_extras(), |_| true)
                     .map(|made| envelope::encode(&made))
             }
             ChallengeForm::Body => {
-                shared.describe(input, &dialect::challenge(input)?, None, &shared.asked_extras(), |_| true)
+                let link = shared.fixed_link();
+                shared.describe(input, &dialect::challenge(input)?, link.as_ref(), &shared.asked_extras(), |_| true)
             }
         })
     }

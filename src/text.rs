@@ -7,10 +7,15 @@ use std::borrow::Cow;
 /// Runs of control characters become one space, white space around goes, the rest is cut to `limit` units.
 /// Characters that turn the reading direction count as controls: they hide what a log line says.
 pub(crate) fn clean(text: &str, limit: usize) -> String {
+    let text = text.trim_matches(|one: char| one.is_whitespace() || is_control(one));
+    // Nearly every text is short and printable ASCII. Without an early exit, so that many bytes are looked at at a time.
+    if text.len() <= limit && text.bytes().fold(true, |plain, byte| plain & (0x20..0x7f).contains(&byte)) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len().min(limit * 4));
     let mut units = 0;
     let mut in_run = false;
-    for one in text.trim_matches(|one: char| one.is_whitespace() || is_control(one)).chars() {
+    for one in text.chars() {
         let control = is_control(one);
         if !(control && in_run) {
             let kept = if control { ' ' } else { one };

@@ -103,12 +103,17 @@ pub(crate) fn challenge(text: &[u8]) -> Found<Challenge> {
     }
 }
 
+/// Members of a payment that tell what it pays.
+pub(crate) const FACT_NAMES: [&str; 4] = ["payload", "accepted", "network", "scheme"];
+
 /// A payment that decoded as one. Its text is kept for the facts that events report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Payment {
     pub dialect: Dialect,
     /// The decoded header; empty in open402, whose facts are in `proof`.
     pub text: Vec<u8>,
+    /// Where its [`FACT_NAMES`] stand.
+    pub places: [Slot; 4],
     pub proof: Option<open402::Proof>,
     /// The payer's copy of the resource's URL: a hint only, the payer may have written anything.
     pub resource_url: Option<String>,
@@ -136,16 +141,19 @@ pub(crate) fn version(text: &[u8], slot: &Slot) -> Found<u8> {
 
 /// The payment that a decoded payment header holds, by its own version.
 pub(crate) fn payment(text: Vec<u8>) -> Found<Payment> {
-    let members = scan::document(&text, ["x402Version", "payload", "accepted", "resource", "scheme", "network"])?;
-    let [version_slot, payload, accepted, resource, scheme, network] = &members.slots;
+    let [payload, accepted, network, scheme] = FACT_NAMES;
+    let members = scan::document(&text, ["x402Version", "resource", payload, accepted, network, scheme])?;
+    let [version_slot, resource, payload, accepted, network, scheme] = &members.slots;
     let is = |slot: &Slot, kind| matches!(slot, Slot::One(range) if scan::kind(&text, range.start) == kind);
     match version(&text, version_slot)? {
         2 if is(payload, Kind::Object) && is(accepted, Kind::Object) => {
             let resource_url = x402_v2::resource_url(&text, resource);
-            Ok(Payment { dialect: Dialect::X402V2, resource_url, proof: None, text })
+            let [_, _, places @ ..] = members.slots;
+            Ok(Payment { dialect: Dialect::X402V2, resource_url, proof: None, places, text })
         }
         1 if is(payload, Kind::Object) && is(scheme, Kind::Text) && is(network, Kind::Text) => {
-            Ok(Payment { dialect: Dialect::X402V1, resource_url: None, proof: None, text })
+            let [_, _, places @ ..] = members.slots;
+            Ok(Payment { dialect: Dialect::X402V1, resource_url: None, proof: None, places, text })
         }
         _ => Err(Skip::NotRecognised),
     }

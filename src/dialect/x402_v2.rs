@@ -45,15 +45,18 @@ pub(crate) fn challenge(text: &[u8]) -> Found<Challenge> {
     }
     error_is_text(text, error)?;
     accepts_array(text, accepts)?;
-    let description = match resource {
+    let (description, resource_url) = match resource {
         Slot::One(range) if scan::kind(text, range.start) == Kind::Object => {
-            description_place(text, scan::object(text, range.start, ["description"])?)?
+            let Members { slots: [description, url], close, empty } =
+                scan::object(text, range.start, ["description", "url"])?;
+            let described = Members { slots: [description], close, empty };
+            (description_place(text, described)?, string_of(text, &url))
         }
         Slot::Repeated => return Err(Skip::Ambiguous),
-        _ => DescriptionPlace::Nowhere,
+        _ => (DescriptionPlace::Nowhere, None),
     };
     let extensions = extension_place(text, extensions)?;
-    Ok(Challenge { resource_url: resource_url(text, resource), description, extensions, document })
+    Ok(Challenge { resource_url, description, extensions, document })
 }
 
 pub(crate) fn receipt(text: &[u8]) -> Found<Receipt> {
@@ -66,9 +69,12 @@ pub(crate) fn receipt(text: &[u8]) -> Found<Receipt> {
 /// `resource.url`, where it is text.
 pub(super) fn resource_url(text: &[u8], resource: &Slot) -> Option<String> {
     let Slot::One(range) = resource else { return None };
-    let object = scan::object(text, range.start, ["url"]).ok()?;
-    let Slot::One(url) = &object.slots[0] else { return None };
-    String::from_utf8(scan::text_of(text, url)?.into_owned()).ok()
+    string_of(text, &scan::object(text, range.start, ["url"]).ok()?.slots[0])
+}
+
+fn string_of(text: &[u8], slot: &Slot) -> Option<String> {
+    let Slot::One(range) = slot else { return None };
+    String::from_utf8(scan::text_of(text, range)?.into_owned()).ok()
 }
 
 /// Where our key may go.

@@ -81,10 +81,9 @@ impl Exchange {
 
     fn interaction(&self, happened: &Happened<'_>, outcome: &str, status: u16, latency_ms: u64) -> Event {
         let facts = facts(self);
-        let text = |fact: &'_ Option<String>| fact.as_deref().map(str::to_owned);
-        let owned =
-            [&facts.payer, &facts.network, &facts.amount, &facts.scheme, &facts.asset, &facts.transaction].map(text);
-        let told = |index: usize| owned[index].as_deref().map(Text::from);
+        fn told(fact: &Option<String>) -> Option<Text<'_>> {
+            fact.as_deref().map(Text::from)
+        }
         let reason = self.receipt.as_deref().and_then(error_reason);
         Event::interaction(
             happened,
@@ -95,12 +94,12 @@ impl Exchange {
                 },
                 dialect: self.payment.as_ref().map_or("", |payment| payment.dialect.name()),
                 facts: backend::PaymentFacts {
-                    payer: told(0),
-                    network: told(1),
-                    amount: told(2),
-                    scheme: told(3),
-                    asset: told(4),
-                    transaction: told(5),
+                    payer: told(&facts.payer),
+                    network: told(&facts.network),
+                    amount: told(&facts.amount),
+                    scheme: told(&facts.scheme),
+                    asset: told(&facts.asset),
+                    transaction: told(&facts.transaction),
                 },
                 settled: self.settlement.map(|settlement| settlement == Settlement::Succeeded),
                 outcome,
@@ -135,7 +134,7 @@ pub(super) fn facts(exchange: &Exchange) -> PaymentFacts {
             scheme: None,
         };
     }
-    let claimed = payment_facts(&payment.text);
+    let claimed = payment_facts(&payment.text, &payment.places);
     match (&exchange.receipt, exchange.settlement) {
         (Some(receipt), Some(Settlement::Succeeded)) => claimed.settled_by(receipt),
         _ => claimed,
@@ -171,6 +170,10 @@ pub(super) fn with_happened(exchange: &Exchange, tell: impl FnOnce(&Happened<'_>
 }
 
 fn error_reason(receipt: &[u8]) -> Option<String> {
+    // Hardly any receipt has one: not worth a second walk over the rest.
+    if memchr::memmem::find(receipt, b"errorReason").is_none() && !receipt.contains(&b'\\') {
+        return None;
+    }
     let members = scan::document(receipt, ["errorReason"]).ok()?;
     let Slot::One(range) = &members.slots[0] else { return None };
     String::from_utf8(scan::text_of(receipt, range)?.into_owned()).ok()

@@ -190,7 +190,14 @@ fn payment(request: &RequestHead<'_>) -> Found<Option<Payment>> {
     }
     match Proof::find(request.headers) {
         Ok(proof) => {
-            Ok(Some(Payment { dialect: Dialect::Open402, text: Vec::new(), resource_url: None, proof: Some(proof) }))
+            let payment = Payment {
+                dialect: Dialect::Open402,
+                text: Vec::new(),
+                places: Default::default(),
+                resource_url: None,
+                proof: Some(proof),
+            };
+            Ok(Some(payment))
         }
         Err(open402::Fault::Absent) => found,
         Err(open402::Fault::Ambiguous) => Err(Skip::Ambiguous),

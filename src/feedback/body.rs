@@ -60,13 +60,24 @@ pub(crate) fn enrich(
     layout: Layout,
     hint: bool,
 ) -> Vec<u8> {
-    let members = wording::body_members(link, id.as_str(), hint);
-    let comma: &[u8] = if empty { b"" } else { b"," };
-    let (open, shut) = match layout {
-        Layout::Flat => (String::new(), ""),
-        Layout::Nested => (format!("\"{NESTED_NAME}\":{{"), "}"),
-    };
-    [&body[..close], comma, open.as_bytes(), &members, shut.as_bytes(), &body[close..]].concat()
+    // Written in place: a large body is copied once.
+    let mut out = Vec::with_capacity(body.len() + wording::body_members_room(link));
+    out.extend_from_slice(&body[..close]);
+    if !empty {
+        out.push(b',');
+    }
+    match layout {
+        Layout::Flat => wording::write_body_members(&mut out, link, id.as_str(), hint),
+        Layout::Nested => {
+            for part in ["\"", NESTED_NAME, "\":{"] {
+                out.extend_from_slice(part.as_bytes());
+            }
+            wording::write_body_members(&mut out, link, id.as_str(), hint);
+            out.push(b'}');
+        }
+    }
+    out.extend_from_slice(&body[close..]);
+    out
 }
 
 /// The text with one newline at its end and the trailer behind it.

@@ -1,5 +1,8 @@
 //! The ask in a challenge: one sentence at the end of each description, one extension after the merchant's own.
 
+use std::cell::LazyCell;
+use std::ops::Deref;
+
 use super::ladder;
 use super::wording::{self, Link, Sentence, Tone};
 use crate::dialect::{DescriptionPlace, EXTENSION_NAME, ExtensionPlace, Found, x402_v1, x402_v2};
@@ -25,9 +28,6 @@ pub(crate) struct Extra {
     pub value: Vec<u8>,
 }
 
-/// An extension's name and JSON value.
-pub(super) type Named = (&'static str, Vec<u8>);
-
 /// A v2 challenge with as much of the ask as `fits` (told the new length in bytes) lets through.
 /// Rungs: sentence and extension, each shorter and shorter, down to a compact extension alone. `extras` go with every
 /// rung that has the whole extension, and never in place of one of that name.
@@ -43,32 +43,34 @@ pub(crate) fn decorate_v2(
         return Err(Skip::AlreadyOurs);
     }
     let room = room_for_sentence(text, &challenge.description, wanted.max_description).filter(|_| wanted.sentence);
-    let sentences: Vec<Sentence> =
-        Sentence::LADDER.into_iter().filter(|sentence| room.is_some_and(|room| sentence.len(link) <= room)).collect();
+    let has_room = |sentence: Sentence| room.is_some_and(|room| sentence.len(link) <= room);
     let may_extend = challenge.extensions != ExtensionPlace::Nowhere;
-    let small = |made: Vec<u8>| (made.len() < ladder::EXTENSION).then_some(made);
     let ask = may_extend && wanted.extension;
-    let full = ask.then(|| wording::challenge_extension(link, wanted.tone, wanted.schema)).and_then(small);
-    let compact = ask.then(|| wording::compact_extension(link, wanted.schema)).and_then(small);
+    // Written only when a rung comes that has them: mostly the first one fits.
+    let whole = LazyCell::new(|| {
+        let full = || small(wording::challenge_extension(link, wanted.tone, wanted.schema));
+        let compact = || small(wording::compact_extension(link, wanted.schema));
+        let own = ask.then(|| full().or_else(compact)).flatten();
+        let free = |extra: &&Extra| may_extend && !challenge.extensions.has(extra.name);
+        let own = own.iter().map(|value| (EXTENSION_NAME, &value[..]));
+        members(own.chain(extras.iter().filter(free).map(|extra| (extra.name, &extra.value[..]))))
+    });
+    let compact = LazyCell::new(|| {
+        let own = ask.then(|| small(wording::compact_extension(link, wanted.schema))).flatten();
+        members(own.iter().map(|value| (EXTENSION_NAME, &value[..])))
+    });
 
-    let named = |value: &Option<Vec<u8>>| value.iter().map(|value| (EXTENSION_NAME, value.clone())).collect::<Vec<_>>();
-    let only_compact = named(&compact);
-    let mut whole = if full.is_some() { named(&full) } else { only_compact.clone() };
-    let free = |extra: &&Extra| may_extend && !challenge.extensions.has(extra.name);
-    whole.extend(extras.iter().filter(free).map(|extra| (extra.name, extra.value.clone())));
-
-    let mut rungs: Vec<(Option<Sentence>, &[Named])> =
-        sentences.iter().map(|&sentence| (Some(sentence), &whole[..])).collect();
-    if sentences.is_empty() {
-        rungs.push((None, &whole));
-    }
-    if sentences.contains(&Sentence::Short) {
-        rungs.push((Some(Sentence::Short), &only_compact));
-    }
-    rungs.push((None, &only_compact));
-
+    let is_silent = !has_room(Sentence::Short);
+    let rungs = [
+        (has_room(Sentence::Full), Some(Sentence::Full), &whole as &dyn Deref<Target = Vec<u8>>),
+        (has_room(Sentence::Medium), Some(Sentence::Medium), &whole),
+        (has_room(Sentence::Short), Some(Sentence::Short), &whole),
+        (is_silent, None, &whole),
+        (has_room(Sentence::Short), Some(Sentence::Short), &compact),
+        (true, None, &compact),
+    ];
     let mut last = Skip::DescriptionNotText;
-    for (sentence, extensions) in rungs {
+    for (_, sentence, extensions) in rungs.into_iter().filter(|(may, ..)| *may) {
         if sentence.is_none() && extensions.is_empty() {
             continue;
         }
@@ -101,11 +103,12 @@ fn write_v2(
     challenge: &x402_v2::Challenge,
     link: &Link,
     sentence: Option<Sentence>,
-    extensions: &[Named],
+    extensions: &[u8],
 ) -> Vec<u8> {
+    let sentence = sentence.map(|sentence| sentence.text(link));
     let mut splice = Splice::new(text);
-    if let Some(sentence) = sentence {
-        add_sentence(&mut splice, text, &challenge.description, &sentence.text(link));
+    if let Some(sentence) = &sentence {
+        add_sentence(&mut splice, text, &challenge.description, sentence);
     }
     if !extensions.is_empty() {
         add_extensions(&mut splice, &challenge.document, &challenge.extensions, extensions);
@@ -113,21 +116,20 @@ fn write_v2(
     splice.finish()
 }
 
-/// Puts extensions where they may go; `document` is the object that takes a new `extensions`.
-pub(super) fn add_extensions<const N: usize>(
-    splice: &mut Splice<'_>,
+/// Puts extensions, written by [`members`], where they may go; `document` is the object that takes a new `extensions`.
+pub(super) fn add_extensions<'t, const N: usize>(
+    splice: &mut Splice<'t>,
     document: &Members<N>,
     place: &ExtensionPlace,
-    extensions: &[Named],
+    extensions: &'t [u8],
 ) {
-    let members: Vec<Vec<u8>> =
-        extensions.iter().map(|(name, value)| [b"\"", name.as_bytes(), b"\":", &value[..]].concat()).collect();
-    let members = members.join(&b","[..]);
-    let wrapped = || [b"{", &members[..], b"}"].concat();
+    let wrapped = || [b"{", extensions, b"}"].concat();
     match place {
         ExtensionPlace::Member(object) => {
-            let comma: &[u8] = if object.empty { b"" } else { b"," };
-            splice.insert(object.close, [comma, &members].concat());
+            if !object.empty {
+                splice.insert(object.close, &b","[..]);
+            }
+            splice.insert(object.close, extensions);
         }
         ExtensionPlace::Null(range) => splice.replace(range.clone(), wrapped()),
         ExtensionPlace::Absent => splice.append_member(document, "extensions", &wrapped()),
@@ -135,17 +137,34 @@ pub(super) fn add_extensions<const N: usize>(
     }
 }
 
+/// `"name":value` of every extension, with commas between them.
+pub(super) fn members<'e>(extensions: impl Iterator<Item = (&'static str, &'e [u8])>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(ladder::EXTENSION + 64);
+    for (name, value) in extensions {
+        let comma = if out.is_empty() { "" } else { "," };
+        for part in [comma.as_bytes(), b"\"", name.as_bytes(), b"\":", value] {
+            out.extend_from_slice(part);
+        }
+    }
+    out
+}
+
+/// An extension that is not sent because of its size is none.
+fn small(extension: Vec<u8>) -> Option<Vec<u8>> {
+    (extension.len() < ladder::EXTENSION).then_some(extension)
+}
+
 fn is_mentioned(text: &[u8], place: &DescriptionPlace, link: &Link) -> bool {
     matches!(place, DescriptionPlace::Append(raw) if link.is_mentioned_in(&unescape(&text[raw.clone()])))
 }
 
-fn add_sentence(splice: &mut Splice<'_>, text: &[u8], place: &DescriptionPlace, sentence: &str) -> bool {
+fn add_sentence<'t>(splice: &mut Splice<'t>, text: &[u8], place: &DescriptionPlace, sentence: &'t str) -> bool {
     match place {
         DescriptionPlace::Append(raw) => {
             if needs_space(&text[raw.clone()]) {
-                splice.insert(raw.end, *b" ");
+                splice.insert(raw.end, &b" "[..]);
             }
-            splice.insert(raw.end, sentence);
+            splice.insert(raw.end, sentence.as_bytes());
             true
         }
         DescriptionPlace::Member(object) => {

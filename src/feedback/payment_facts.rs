@@ -18,21 +18,20 @@ pub(crate) struct PaymentFacts {
     pub transaction: Option<String>,
 }
 
-/// Reads the JSON of a v1 or v2 payment header. What is missing or not a text is not told; nothing is refused.
-pub(crate) fn payment_facts(json: &[u8]) -> PaymentFacts {
-    let Ok(payment) = scan::document(json, ["payload", "accepted", "network", "scheme"]) else {
-        return PaymentFacts::default();
-    };
-    let accepted = inside(json, &payment.slots[1], ["network", "amount", "scheme", "asset"]);
-    let authorization = inside(json, &payment.slots[0], ["authorization"])
-        .and_then(|payload| inside(json, &payload.slots[0], ["from", "value"]));
+/// Reads a v1 or v2 payment, whose [`FACT_NAMES`](crate::dialect::FACT_NAMES) stand at `places`. What is missing or not a
+/// text is not told; nothing is refused.
+pub(crate) fn payment_facts(json: &[u8], places: &[Slot; 4]) -> PaymentFacts {
+    let [payload, accepted, network, scheme] = places;
+    let accepted = inside(json, accepted, ["network", "amount", "scheme", "asset"]);
+    let authorization =
+        inside(json, payload, ["authorization"]).and_then(|payload| inside(json, &payload.slots[0], ["from", "value"]));
     let of_accepted = |index: usize| accepted.as_ref().and_then(|found| fact(json, &found.slots[index]));
     let of_authorization = |index: usize| authorization.as_ref().and_then(|found| fact(json, &found.slots[index]));
     PaymentFacts {
         payer: of_authorization(0),
-        network: of_accepted(0).or_else(|| fact(json, &payment.slots[2])),
+        network: of_accepted(0).or_else(|| fact(json, network)),
         amount: of_accepted(1).or_else(|| of_authorization(1)),
-        scheme: of_accepted(2).or_else(|| fact(json, &payment.slots[3])),
+        scheme: of_accepted(2).or_else(|| fact(json, scheme)),
         asset: of_accepted(3),
         transaction: None,
     }

@@ -1,6 +1,6 @@
 //! The ask in a receipt: the extension with the real id, after whatever the facilitator put there.
 
-use super::challenge::add_extensions;
+use super::challenge::{add_extensions, members};
 use super::ladder;
 use super::wording::{self, Link, Tone};
 use crate::dialect::{EXTENSION_NAME, ExtensionPlace, Found, x402_v2};
@@ -23,14 +23,16 @@ pub(crate) fn decorate(
         Ok(place) => place,
         Err(skip) => return Err(*skip),
     };
-    for extension in
-        [wording::receipt_extension(link, id, tone, schema), wording::compact_receipt_extension(link, id, schema)]
-    {
+    let full = || wording::receipt_extension(link, id, tone, schema);
+    let compact = || wording::compact_receipt_extension(link, id, schema);
+    for write in [&full as &dyn Fn() -> Vec<u8>, &compact] {
+        let extension = write();
         if extension.len() >= ladder::EXTENSION {
             continue;
         }
+        let extension = members(std::iter::once((EXTENSION_NAME, &extension[..])));
         let mut splice = Splice::new(text);
-        add_extensions(&mut splice, &receipt.document, place, &[(EXTENSION_NAME, extension)]);
+        add_extensions(&mut splice, &receipt.document, place, &extension);
         let made = splice.finish();
         if fits(made.len()) {
             return Ok(made);

@@ -78,7 +78,7 @@ pub(crate) fn add_rating_line(json: &[u8], link: &Link) -> Option<Vec<u8>> {
             }
             let raw = &json[range.start + 1..range.end - 1];
             let space = if raw.is_empty() || crate::json::escape::ends_in_white_space(raw) { "" } else { " " };
-            splice.insert(range.end - 1, [space, &sentence].concat());
+            splice.insert(range.end - 1, [space, &sentence].concat().into_bytes());
         }
         Slot::Repeated => return None,
     }

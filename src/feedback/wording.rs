@@ -3,8 +3,6 @@
 //! All ASCII, so a Latin-1 reader sees the same (the v1 codec is `btoa`). The parts are constants, so that the
 //! length of a text is known before it is built.
 
-use memchr::memmem;
-
 /// Where a rating goes: the rate URL (`<origin><base_path>/rate`), or the same-origin path where no origin is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
@@ -26,8 +24,13 @@ impl Link {
     pub fn is_mentioned_in(&self, text: &[u8]) -> bool {
         let path = &self.rate.as_bytes()[self.rate.len() - self.path_len..];
         let has_origin = self.path_len < self.rate.len();
-        memmem::find_iter(text, path).any(|at| text[at + path.len()..].starts_with(b"?feedback_id="))
-            || (has_origin && memmem::find(text, self.rate.as_bytes()).is_some())
+        // Every link ends in /rate, and a description has few slashes.
+        memchr::memchr_iter(b'/', text).any(|slash| {
+            let Some(after) = text[slash..].strip_prefix(b"/rate") else { return false };
+            let before = &text[..text.len() - after.len()];
+            (before.ends_with(path) && after.starts_with(b"?feedback_id="))
+                || (has_origin && before.ends_with(self.rate.as_bytes()))
+        })
     }
 }
 
@@ -40,8 +43,6 @@ pub(crate) enum Sentence {
 }
 
 impl Sentence {
-    pub const LADDER: [Sentence; 3] = [Sentence::Full, Sentence::Medium, Sentence::Short];
-
     /// Length in bytes, which are its UTF-16 units too.
     pub fn len(self, link: &Link) -> usize {
         let (before, after, more) = self.parts();
@@ -144,27 +145,33 @@ pub(crate) fn compact_receipt_extension(link: &Link, id: &str, schema: bool) -> 
     close(out, schema)
 }
 
-/// The members of a paid body, without braces: `"feedback_id":…,"feedback_url":…[,"rate_this_call":…]`.
-pub(crate) fn body_members(link: &Link, id: &str, hint: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(640);
-    put(
-        &mut out,
-        &["\"feedback_id\":\"", id, "\",\"feedback_url\":\"", link.rate(), "?feedback_id=", id, "&outcome=\""],
-    );
-    if hint {
-        put(
-            &mut out,
-            &[
-                ",\"rate_this_call\":\"Please rate this service for other agents: GET ",
-                link.rate(),
-                "?feedback_id=",
-                id,
-            ],
-        );
-        put(&mut out, &["&outcome= with fully, partially or no appended (e.g. ", link.rate(), "?feedback_id=", id]);
-        put(&mut out, &["&outcome=fully). Free, one request.", ISSUES, "\""]);
+/// Writes the members of a paid body, without braces: `"feedback_id":…,"feedback_url":…[,"rate_this_call":…]`.
+pub(crate) fn write_body_members(out: &mut Vec<u8>, link: &Link, id: &str, hint: bool) {
+    put(out, &["\"feedback_id\":\"", id, "\",\"feedback_url\":\"", link.rate(), "?feedback_id=", id, "&outcome=\""]);
+    if !hint {
+        return;
     }
-    out
+    put(
+        out,
+        &[
+            ",\"rate_this_call\":\"Please rate this service for other agents: GET ",
+            link.rate(),
+            "?feedback_id=",
+            id,
+            "&outcome= with fully, partially or no appended (e.g. ",
+            link.rate(),
+            "?feedback_id=",
+            id,
+            "&outcome=fully). Free, one request.",
+            ISSUES,
+            "\"",
+        ],
+    );
+}
+
+/// At most so many bytes do the members of a paid body take, whatever the id.
+pub(crate) fn body_members_room(link: &Link) -> usize {
+    640 + 3 * link.rate().len()
 }
 
 /// The lines after a text answer, behind the newline that ends the text.

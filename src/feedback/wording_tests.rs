@@ -20,7 +20,7 @@ fn the_sentences_are_those_of_the_protocol() {
             "After your call, please rate it for other agents: GET {RATE}?feedback_id=FEEDBACK_ID&outcome=fully. Free, one request."
         )
     );
-    for sentence in Sentence::LADDER {
+    for sentence in [Sentence::Full, Sentence::Medium, Sentence::Short] {
         assert_eq!(sentence.len(&link()), sentence.text(&link()).len());
     }
 }
@@ -61,7 +61,7 @@ fn the_body_members_are_those_of_the_protocol() {
     let expected = format!(
         r#""feedback_id":"{id}","feedback_url":"{url}","rate_this_call":"Please rate this service for other agents: GET {url} with fully, partially or no appended (e.g. {url}fully). Free, one request. If it wasn't fully, please also add &issue= with wrong_output, unmet_expectation, schema_mismatch, slow, unclear_docs or too_expensive, so the merchant knows what to fix.""#
     );
-    assert_eq!(std::str::from_utf8(&body_members(&link(), id, true)).unwrap(), expected);
+    assert_eq!(std::str::from_utf8(&body_members(id)).unwrap(), expected);
     assert_eq!(text_trailer(&link(), id), format!("\nfeedback_id: {id}\nfeedback_url: {url}\n").into_bytes());
 }
 
@@ -79,9 +79,16 @@ fn a35_a_mention_is_seen_with_and_without_an_origin() {
 fn everything_is_ascii() {
     for text in [
         challenge_extension(&link(), Tone::Lifecycle, true),
-        body_members(&link(), "x", true),
+        body_members("x"),
         Sentence::Full.text(&link()).into_bytes(),
     ] {
         assert!(text.is_ascii());
     }
+}
+
+fn body_members(id: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_body_members(&mut out, &link(), id, true);
+    assert!(out.len() + 32 <= body_members_room(&link()), "no second allocation, not in the nested layout either");
+    out
 }

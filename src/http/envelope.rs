@@ -8,7 +8,7 @@ use base64_simd::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
 /// The decoded bytes, `None` where the value is not strict base64.
 pub(crate) fn decode(value: &[u8]) -> Option<Vec<u8>> {
-    let url = value.iter().any(|byte| matches!(byte, b'-' | b'_'));
+    let url = memchr::memchr2(b'-', b'_', value).is_some();
     let padded = value.last() == Some(&b'=');
     match (url, padded) {
         (false, true) => STANDARD.decode_to_vec(value),

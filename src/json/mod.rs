@@ -5,8 +5,9 @@
 
 pub(crate) mod escape;
 pub(crate) mod outline;
-mod plain;
+mod runs;
 pub(crate) mod scan;
+mod skip;
 pub(crate) mod splice;
 
 pub(crate) use outline::{At, Found, Outline};

@@ -1,8 +1,8 @@
 //! The full check of a JSON text, and the byte ranges of the members a caller asks for.
 //!
 //! [`document`] refuses everything RFC 8259 refuses (and a byte order mark), so an edit never meets text
-//! that another parser would read differently. Values are skipped by serde_json's iterative path: no depth
-//! limit, no recursion, lone surrogate escapes pass. Keys are walked here, because only a walker knows where they stand.
+//! that another parser would read differently. Objects and arrays inside are skipped without recursion at any depth;
+//! lone surrogate escapes pass. A differential test holds all of it to serde_json's IgnoredAny.
 //!
 //! Not done on purpose: no member list is built. A caller names what it looks for; a megabyte of small
 //! members costs no memory.
@@ -11,9 +11,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use serde::de::IgnoredAny;
-
-use super::{escape, plain};
+use super::{escape, runs, skip};
+pub(crate) use runs::space_end as skip_space;
 
 /// Why a text is not the JSON that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +24,9 @@ pub(crate) enum Fault {
 }
 
 /// What stands under a name in an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Slot {
+    #[default]
     Absent,
     /// The value's byte range.
     One(Range<usize>),
@@ -190,14 +190,14 @@ pub(crate) fn is_valid(text: &[u8]) -> bool {
 }
 
 /// The range of the string at `at`, inside its quotes.
-fn string(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
+pub(super) fn string(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
     if text.get(at) != Some(&b'"') {
         return Err(Fault::Invalid);
     }
     let start = at + 1;
     let mut at = start;
     loop {
-        at = plain::end(text, at);
+        at = runs::plain_end(text, at);
         match text.get(at) {
             Some(b'"') => return Ok(start..at),
             Some(b'\\') => match text.get(at + 1) {
@@ -215,25 +215,28 @@ fn string(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
 
 /// The range of the value at `at`, skipped without recursion.
 fn value(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
-    // Strings, numbers and small words are most of a document; they need no parser of their own.
-    match text.get(at) {
-        Some(b'"') => return string(text, at).map(|inner| at..inner.end + 1),
-        Some(b'-' | b'0'..=b'9') => return number(text, at).map(|end| at..end),
-        Some(b't') if text[at..].starts_with(b"true") => return Ok(at..at + 4),
-        Some(b'f') if text[at..].starts_with(b"false") => return Ok(at..at + 5),
-        Some(b'n') if text[at..].starts_with(b"null") => return Ok(at..at + 4),
-        None => return Err(Fault::Invalid),
-        _ => {}
+    let end = match text.get(at) {
+        Some(b'"') => string(text, at)?.end + 1,
+        Some(b'-' | b'0'..=b'9') => number(text, at)?,
+        Some(b'{' | b'[') => skip::container(text, at)?,
+        _ => word(text, at)?,
+    };
+    Ok(at..end)
+}
+
+/// The end of the `true`, `false` or `null` at `at`.
+pub(super) fn word(text: &[u8], at: usize) -> Result<usize, Fault> {
+    let rest = text.get(at..).unwrap_or_default();
+    for word in [&b"true"[..], b"false", b"null"] {
+        if rest.starts_with(word) {
+            return Ok(at + word.len());
+        }
     }
-    let mut stream = serde_json::Deserializer::from_slice(&text[at..]).into_iter::<IgnoredAny>();
-    match stream.next() {
-        Some(Ok(_)) => Ok(at..at + stream.byte_offset()),
-        _ => Err(Fault::Invalid),
-    }
+    Err(Fault::Invalid)
 }
 
 /// The end of the number at `at` (RFC 8259 section 6).
-fn number(text: &[u8], at: usize) -> Result<usize, Fault> {
+pub(super) fn number(text: &[u8], at: usize) -> Result<usize, Fault> {
     let mut at = at + usize::from(text.get(at) == Some(&b'-'));
     at = match text.get(at) {
         Some(b'0') => at + 1,
@@ -251,18 +254,8 @@ fn number(text: &[u8], at: usize) -> Result<usize, Fault> {
 
 /// The end of a run of digits, which has at least one.
 fn digits(text: &[u8], start: usize) -> Result<usize, Fault> {
-    let mut at = start;
-    while let Some(b'0'..=b'9') = text.get(at) {
-        at += 1;
-    }
+    let at = runs::digits_end(text, start);
     if at == start { Err(Fault::Invalid) } else { Ok(at) }
-}
-
-pub(crate) fn skip_space(text: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Insertions and cuts at byte ranges of a text; every byte outside them is copied as it is.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::scan::Members;
@@ -7,7 +8,7 @@ use super::scan::Members;
 /// Edits of one text, collected in any order, applied once.
 pub(crate) struct Splice<'t> {
     text: &'t [u8],
-    edits: Vec<(Range<usize>, Vec<u8>)>,
+    edits: Vec<(Range<usize>, Cow<'t, [u8]>)>,
 }
 
 impl<'t> Splice<'t> {
@@ -16,15 +17,15 @@ impl<'t> Splice<'t> {
     }
 
     /// Puts `bytes` in front of the byte at `at`; two insertions at one place keep their order.
-    pub fn insert(&mut self, at: usize, bytes: impl Into<Vec<u8>>) {
+    pub fn insert(&mut self, at: usize, bytes: impl Into<Cow<'t, [u8]>>) {
         self.replace(at..at, bytes);
     }
 
     pub fn cut(&mut self, range: Range<usize>) {
-        self.replace(range, Vec::new());
+        self.replace(range, &b""[..]);
     }
 
-    pub fn replace(&mut self, range: Range<usize>, bytes: impl Into<Vec<u8>>) {
+    pub fn replace(&mut self, range: Range<usize>, bytes: impl Into<Cow<'t, [u8]>>) {
         self.edits.push((range, bytes.into()));
     }
 
@@ -75,14 +76,14 @@ mod tests {
         let mut splice = Splice::new(text);
         splice.append_member(&object, "c", b"3");
         let scan::Slot::One(a) = &object.slots[0] else { panic!() };
-        splice.replace(a.clone(), *b"2");
+        splice.replace(a.clone(), &b"2"[..]);
         assert_eq!(splice.finish(), br#"{"a": 2, "b":"x" ,"c":3}"#);
     }
 
     #[test]
     fn a_part_is_finished_alone() {
         let mut splice = Splice::new(br#"{"a":{"b":1},"c":2}"#);
-        splice.insert(11, *br#","d":3"#);
+        splice.insert(11, &br#","d":3"#[..]);
         assert_eq!(splice.finish_within(5..12), br#"{"b":1,"d":3}"#);
     }
 

@@ -108,7 +108,7 @@ impl<'t> Document<'t> {
         let close = self.outline.close(container);
         let before = self.outline.text.get(..close).unwrap_or_default().trim_ascii_end().len();
         let comma = if self.outline.is_empty(container) { "" } else { "," };
-        splice.insert(before, format!("{comma}{members}"));
+        splice.insert(before, format!("{comma}{members}").into_bytes());
     }
 
     fn carry_siblings(&self, copy: &mut Splice<'t>, place: &Place) {

@@ -185,7 +185,7 @@ impl<'d, 't, 'p> Work<'d, 't, 'p> {
             return None;
         }
         let gap = if raw.is_empty() || escape::ends_in_white_space(raw) { "" } else { " " };
-        splice.insert(outline.range(text).end - 1, [gap, sentence].concat());
+        splice.insert(outline.range(text).end - 1, [gap, sentence].concat().into_bytes());
         None
     }
 

@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { platformName } from "./lib/native.js";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "..", "..");
@@ -12,7 +11,8 @@ execFileSync("cargo", ["build", "-p", "forge-x402-node", "--profile", profile, "
 
 const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
 const built = { linux: "libforge_x402_node.so", darwin: "libforge_x402_node.dylib", win32: "forge_x402_node.dll" }[process.platform];
-const to = join(here, "prebuilt", `forge_x402.${platformName()}.node`);
+const musl = process.platform === "linux" && !process.report.getReport().header.glibcVersionRuntime;
+const to = join(here, "prebuilt", `forge_x402.${process.platform}-${process.arch}${musl ? "-musl" : ""}.node`);
 mkdirSync(dirname(to), { recursive: true });
 // A new file, renamed into place: overwriting one that a process has mapped would crash that process.
 copyFileSync(join(target, profile === "dev" ? "debug" : "release", built), `${to}.new`);

@@ -63,6 +63,11 @@ class Forge {
     return this.engine === null ? null : this.engine.stats();
   }
 
+  /** Takes the lines for your log; those not taken become warnings of the process. */
+  diagnostics() {
+    return this.engine === null ? [] : JSON.parse(this.engine.diagnostics());
+  }
+
   /** Hands in an event of your own: an object with a text `type`, at most 16 KiB as JSON. */
   enqueueEvent(event) {
     this.engine?.enqueueEvent(JSON.stringify(event));
@@ -83,9 +88,34 @@ class Forge {
     return lost;
   }
 
+  /** The functions for hosts without an adapter; null: send the original. See index.d.ts. */
+  transformChallenge(form, input) {
+    return this.engine?.transformChallenge(form, Buffer.from(input)) ?? null;
+  }
+
+  enrichReceipt(value, id) {
+    return this.engine?.enrichReceipt(Buffer.from(value), id) ?? null;
+  }
+
+  enrichBody(body, id) {
+    return this.engine?.enrichBody(Buffer.from(body), id) ?? null;
+  }
+
+  enrichOpenapi(document) {
+    return this.engine?.enrichOpenapi(Buffer.from(document)) ?? null;
+  }
+
+  mintId() {
+    return this.engine?.mintId() ?? null;
+  }
+
+  verifyId(id) {
+    return this.engine?.verifyId(id) ?? "malformed";
+  }
+
   /** Hands the engine's log lines on as warnings of the process. */
   #pull() {
-    for (const line of JSON.parse(this.engine.diagnostics())) warn(`forge-x402: ${line}`);
+    for (const line of this.diagnostics()) warn(`forge-x402: ${line}`);
   }
 
   /** One warning a minute of a kind: a fault that every request meets must not flood the log. */

@@ -13,7 +13,8 @@ async function held(body, limit, { patient }) {
   let pending = reader.read();
   for (;;) {
     // The first chunk is waited for: nothing has left yet. After it only an end that is there already counts.
-    const next = patient || size === 0 ? await pending : await atOnce(pending);
+    // A failure is left for whoever reads the rest.
+    const next = await (patient || size === 0 ? pending : atOnce(pending)).catch(() => undefined);
     if (next?.done) return { head: Buffer.concat(chunks), whole: true, rest: () => null };
     if (next !== undefined) {
       chunks.push(Buffer.from(next.value));
@@ -21,7 +22,6 @@ async function held(body, limit, { patient }) {
       pending = reader.read();
     }
     if (next === undefined || size >= limit || (!patient && chunks.length > 1)) {
-      // Whoever reads the rest hears of its failure.
       pending.catch(() => {});
       return { head: Buffer.concat(chunks), whole: false, rest: () => continued(chunks, pending, reader) };
     }

@@ -21,12 +21,14 @@ const AT_ONCE = 1024 * 1024;
  */
 function wrapFetch(engine, report, handler, { clientIp = socketAddress } = {}) {
   return async function forgeFetch(request, ...rest) {
-    const call = new Call(engine, request, String(clientIp(request, ...rest) ?? ""));
+    let call = null;
     let answer = null;
     try {
+      call = new Call(engine, report, request, String(clientIp(request, ...rest) ?? ""));
       answer = await call.before();
     } catch (error) {
       report(`forge-x402: a request passed unchanged: ${error?.message ?? error}`);
+      if (call === null) return handler.call(this, request, ...rest);
     }
     if (answer !== null) return answer;
     let response;
@@ -46,8 +48,9 @@ function wrapFetch(engine, report, handler, { clientIp = socketAddress } = {}) {
 }
 
 class Call {
-  constructor(engine, request, clientIp) {
+  constructor(engine, report, request, clientIp) {
     this.engine = engine;
+    this.report = report;
     this.request = request;
     const { pathname, search } = new URL(request.url);
     this.head = [request.method, pathname + search, flatHeaders(request.headers), clientIp];
@@ -73,7 +76,7 @@ class Call {
   async body(first) {
     if (this.request.bodyUsed) return { ...first, action: PASS };
     const { head, whole, rest } = await held(this.request.body, first.bodyLimit + 1, { patient: true });
-    const verdict = this.exchange.onRequestBody(head.subarray(0, first.bodyLimit + 1));
+    const verdict = this.guarded(() => this.exchange.onRequestBody(head.subarray(0, first.bodyLimit + 1)), { action: PASS, edits: "" });
     if (verdict.action === PASS) {
       const edits = [first.edits, verdict.edits].filter((one) => one !== "").join("\n");
       this.edit({ target: first.target, edits }, whole ? (verdict.body ?? head) : rest());
@@ -111,7 +114,7 @@ class Call {
       const wanted = verdict.action === WANT_BODY;
       const limit = wanted ? verdict.bodyLimit : AT_ONCE;
       const taken = await held(body, limit + 1, { patient: wanted && statesLength(response.headers, limit) });
-      if (taken.whole && wanted) verdict = this.response(status, head, taken.head, false);
+      if (taken.whole && wanted) verdict = this.guarded(() => this.response(status, head, taken.head, false), verdict);
       body = taken.whole ? taken.head : taken.rest();
     }
     body = verdict.body ?? body;
@@ -126,6 +129,16 @@ class Call {
     if (begun === null) return null;
     this.exchange = begun.exchange;
     return begun.verdict;
+  }
+
+  /** Once a body has been taken it must be handed on, whatever happens. */
+  guarded(work, otherwise) {
+    try {
+      return work();
+    } catch (error) {
+      this.report(`forge-x402: a message passed unchanged: ${error?.message ?? error}`);
+      return otherwise;
+    }
   }
 
   end(outcome, status, bytes = 0) {

@@ -2,19 +2,29 @@
 // Finds and loads the addon; a failure is a value, because a server must start without it.
 // No Node module is required here: a bundle, or an edge runtime without Node, must get as far as the failure.
 
-function platformName() {
-  const musl = process.platform === "linux" && !process.report?.getReport?.().header?.glibcVersionRuntime;
-  return `${process.platform}-${process.arch}${musl ? "-musl" : ""}`;
-}
-
 /** The addon's exports, or `{ error }` saying in one sentence why there are none. */
 function load() {
+  let first;
   try {
-    return require(`${__dirname}/../prebuilt/forge_x402.${platformName()}.node`);
+    // Which C library a Linux has is not worth asking (it takes milliseconds): the wrong one does not load.
+    for (const name of names()) {
+      try {
+        return require(`${__dirname}/../prebuilt/forge_x402.${name}.node`);
+      } catch (cause) {
+        // What did not load says more than what is not there.
+        if (first === undefined || cause?.code !== "MODULE_NOT_FOUND") first = cause;
+      }
+    }
   } catch (cause) {
-    const why = String(cause?.message ?? cause).split("\n")[0];
-    return { error: new Error(`forge-x402: the addon for this platform did not load, so all traffic passes unchanged: ${why}`) };
+    first = cause;
   }
+  const why = String(first?.message ?? first).split("\n")[0];
+  return { error: new Error(`forge-x402: the addon for this platform did not load, so all traffic passes unchanged: ${why}`) };
 }
 
-module.exports = { load, platformName };
+function names() {
+  const name = `${process.platform}-${process.arch}`;
+  return process.platform === "linux" ? [name, `${name}-musl`] : [name];
+}
+
+module.exports = { load };

@@ -1,11 +1,13 @@
 // Agent context through a real Express: cut out before the merchant's code sees the request, every other byte kept.
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import express from "express";
 import express4 from "express4";
-import { API_KEY } from "../lib/forge.mjs";
+import { API_KEY, loadForge } from "../lib/forge.mjs";
+import { open } from "../lib/raw-http.mjs";
 import { compare, paid } from "../lib/stage.mjs";
 import { seenBy, viewer } from "../lib/viewer.mjs";
 import { openStage } from "../lib/x402-v2.mjs";
@@ -108,7 +110,7 @@ test("Express 4 has parsed the query before us: req.query agrees all the same", 
 });
 
 test("mounted on a path: the router's shorter url and the whole one are both cut", async () => {
-  const { createForge } = await import("../lib/forge.mjs").then(({ loadForge }) => loadForge());
+  const { createForge } = loadForge();
   const app = express();
   app.use("/api", createForge({ apiKey: API_KEY }).middleware());
   app.get("/api/free", (req, res) => res.json({ url: req.url, originalUrl: req.originalUrl, query: req.query }));
@@ -198,6 +200,52 @@ compare("a paid upload that the client breaks off is not charged, and the server
   },
   bare: ({ charged, next }) => assert.deepEqual([charged, next.status], [0, 200]),
   ours: ({ charged, next }) => assert.deepEqual([charged, next.status], [0, 200]),
+});
+
+compare("a paid upload that waits for 100 Continue gets it, and is cut", stage, {
+  run: async (side) => {
+    const payment = await stage.buyer.pay(await side.request({ method: "POST", path: "/paid/seen" }));
+    const body = `{"a":1,${CONTEXT}}`;
+    const lines = Object.entries({ ...JSON_TYPE, ...payment, Expect: "100-continue", "Content-Length": body.length }).map(([name, value]) => `${name}: ${value}\r\n`);
+    const connection = await side.open();
+    connection.send(`POST /paid/seen HTTP/1.1\r\nHost: api.example.com\r\n${lines.join("")}\r\n`);
+    await connection.peek(1);
+    connection.send(body);
+    const answer = await connection.read();
+    connection.close();
+    return { answer, seen: seenBy(answer) };
+  },
+  bare: ({ answer, seen }) => {
+    assert.deepEqual(answer.informational.map(({ status }) => status), [100]);
+    assert.ok(seen.body.includes("agent_context"));
+  },
+  ours: ({ answer, seen }) => {
+    assert.deepEqual(answer.informational.map(({ status }) => status), [100]);
+    assert.deepEqual([seen.body, seen.contentLength], ['{"a":1}', "7"]);
+  },
+});
+
+test("an application that asks for the body itself (checkContinue) is not kept waiting: the body passes as it came", async () => {
+  const middleware = loadForge().createForge({ apiKey: API_KEY }).middleware();
+  const server = createServer();
+  server.on("checkContinue", (req, res) =>
+    middleware(req, res, async () => {
+      res.writeContinue();
+      const parts = [];
+      for await (const part of req) parts.push(part);
+      res.end(Buffer.concat(parts));
+    }),
+  );
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const connection = await open(server.address().port);
+  const body = `{"a":1,${CONTEXT}}`;
+  const payment = Buffer.from('{"x402Version":2,"payload":{},"accepted":{}}').toString("base64");
+  connection.send(`POST / HTTP/1.1\r\nHost: a\r\nPAYMENT-SIGNATURE: ${payment}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
+  await connection.peek(1);
+  connection.send(body);
+  assert.equal((await connection.read()).body.toString(), body);
+  connection.close();
+  server.close();
 });
 
 compare("two paid uploads pipelined on one connection: each handler gets its own body", stage, {

@@ -1,0 +1,54 @@
+// One list of options: options.json, index.d.ts, the table of docs/node.md and the engine say the same.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import ForgeModule from "../index.js";
+
+const text = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
+const options = JSON.parse(text("../../../options.json"));
+const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+const { toJson } = createRequire(import.meta.url)("../lib/options.js");
+
+const TYPES = { string: "string", "string[]": "string[]", boolean: "boolean", integer: "number", openapi: "OpenapiOptions | false", diagnostics: "boolean | DiagnosticsOptions" };
+
+test("index.d.ts has every option, in its order, with its type, text and default", () => {
+  const body = /export interface ForgeOptions \{\n([\s\S]*?)\n\}/.exec(text("../index.d.ts"))[1];
+  const found = [...body.matchAll(/ {2}\/\*\* (.*?)(?: Default `(.*?)`\.)? \*\/\n {2}(\w+)\?: (.*);/g)].map(([, doc, value, name, type]) => ({ name, type, value: value === undefined ? null : JSON.parse(value), doc }));
+  assert.deepEqual(
+    found,
+    options.map(({ name, type, default: value, doc }) => ({ name: camel(name), type: TYPES[name] ?? TYPES[type] ?? type.split("|").join(" | "), value, doc })),
+  );
+});
+
+test("docs/node.md has every option, in its order, with its default and text", () => {
+  const rows = [...text("../../../docs/node.md").matchAll(/^\| `(\w+)` \| (.*?) \| (.*) \|$/gm)].map(([, name, value, doc]) => ({ name, value: value === "" ? null : JSON.parse(value.slice(1, -1)), doc }));
+  assert.deepEqual(rows, options.map(({ name, default: value, doc }) => ({ name: camel(name), value, doc })));
+});
+
+test("the engine takes every option at its default, in camelCase and in snake_case", () => {
+  for (const spell of [camel, (name) => name]) {
+    const given = Object.fromEntries(options.filter(({ default: value }) => value !== null).map(({ name, default: value }) => [spell(name), value]));
+    const forge = ForgeModule.createForge({ ...given, apiKey: "ffk_example_key", strict: true });
+    assert.deepEqual(forge.engine.faults(), []);
+  }
+});
+
+test("both spellings at once, an unknown option and a wrong type are refused in strict mode, each with its name", () => {
+  const open = (given) => () => ForgeModule.createForge({ apiKey: "ffk_example_key", strict: true, ...given });
+  assert.throws(open({ publicUrl: "https://a.example", public_url: "https://a.example" }), /public_url is given in two spellings/);
+  assert.throws(open({ diagnostics: { minAgeMs: 1, min_age_ms: 1 } }), /diagnostics\.min_age_ms is given in two spellings/);
+  assert.throws(open({ feedbak: true }), /feedbak/);
+  assert.throws(open({ maxWaits: "2" }), /max_waits/);
+});
+
+test("D23 without strict a fault turns everything off and is told once", () => {
+  const forge = ForgeModule.createForge({ apiKey: "ffk_example_key", feedbak: true });
+  assert.equal(forge.engine.faults().length, 1);
+  assert.equal(forge.engine.onRequest("GET", "/feedback", "", ""), null);
+});
+
+test("an OpenAPI document may be given as an object", () => {
+  assert.deepEqual(JSON.parse(toJson({ openapi: { document: { openapi: "3.1.0" }, paths: ["/o.json"] } })), { openapi: { document: '{"openapi":"3.1.0"}', paths: ["/o.json"] } });
+});

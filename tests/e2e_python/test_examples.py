@@ -1,7 +1,6 @@
 """The examples run as they are: their servers, and the demo from its first line to its last."""
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -41,16 +40,11 @@ def test_the_demo_runs_to_its_end():
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
     assert "Forge-Feedback-Id: " in done.stdout and '200 {"recorded": true}' in done.stdout
-    said = [json.loads(line) for line in done.stdout.splitlines() if line.strip().startswith('{"type"')]
-    assert {event["type"] for event in said} == {"challenge", "interaction"}
+    assert '{"type": "challenge"' in done.stdout and '{"type": "interaction"' in done.stdout
 
 
 def test_the_readmes_show_what_the_sources_say():
-    for example, line in (
-        ("fastapi", "app.add_middleware(ForgeMiddleware, "),
-        ("flask", "app.wsgi_app = forge.wsgi(app.wsgi_app)"),
-    ):
-        assert (
-            line in (EXAMPLES / example / "README.md").read_text()
-            and line in (EXAMPLES / example / "merchant.py").read_text()
-        )
+    shown = {"fastapi": "app.add_middleware(ForgeMiddleware, ", "flask": "app.wsgi_app = forge.wsgi(app.wsgi_app)"}
+    for example, line in shown.items():
+        for file in ("README.md", "merchant.py"):
+            assert line in (EXAMPLES / example / file).read_text()

@@ -7,6 +7,12 @@ comes. The body is held if its first message is the whole of it, or if the head 
 from ._forge import logger
 
 WANT_BODY = 2
+#: Other messages that may be the last one, with the member that says there is more.
+ENDS = {
+    "http.response.pathsend": "more_body",
+    "http.response.trailers": "more_trailers",
+    "http.response.zerocopysend": "more_body",
+}
 
 
 class Answer:
@@ -20,29 +26,22 @@ class Answer:
         self._root = scope.get("root_path", "")
         self._receive = receive
         self._send = send
-        self._head = self._verdict = self._chunks = None
-        self._size = self._bytes = self._status = 0
+        #: The first message, while it is held.
+        self._head = None
+        self._verdict = None
+        #: What is held of the body.
+        self._parts = None
+        self._status = self._size = 0
         self._judged = self._complete = self._gone = self._trailers = self._ended = False
 
-    async def send(self, message):
+    def send(self, message):
+        """The application's send; not a coroutine function itself, because each one costs."""
         kind = message["type"]
-        if kind == "http.response.start":
-            if self._status == 0:
-                return await self._start(message)
-        elif kind == "http.response.body":
-            if self._head is not None:
-                return await self._held_body(message)
-            self._bytes += len(message.get("body", b""))
-            self._complete = not message.get("more_body", False) and not self._trailers
-        elif kind == "http.response.trailers":
-            self._complete = not message.get("more_trailers", False)
-        elif kind == "http.response.pathsend":
-            self._complete = not self._trailers
-        elif kind == "http.response.zerocopysend":
-            self._complete = not message.get("more_body", False) and not self._trailers
-        if self._head is not None and kind != "http.response.debug":
-            await self._release()
-        await self._forward(message)
+        if kind == "http.response.body":
+            return self._body(message) if self._head is None else self._held_body(message)
+        if kind == "http.response.start" and self._status == 0:
+            return self._start(message)
+        return self._other(kind, message)
 
     async def _start(self, message):
         headers = message.get("headers", ())
@@ -53,92 +52,107 @@ class Answer:
         self._head = message
         self._status = message["status"]
         self._trailers = message.get("trailers", False)
-        if _stated_length(headers) is None:
-            self._judge(None)
-            if self._verdict is None or self._verdict.action != WANT_BODY:
-                await self._release()
+        if _stated_length(headers) is None and not self._wants_body():
+            await self._release()
 
     async def _held_body(self, message):
         part, more = message.get("body", b""), message.get("more_body", False)
-        if self._chunks is not None:
-            self._chunks.append(part)
+        if self._parts is not None:
+            self._parts.append(part)
             self._size += len(part)
-            if more and self._size <= self._verdict.body_limit:
-                return
             if more:
-                return await self._release()
-            part = b"".join(self._chunks)
+                return None if self._size <= self._verdict.body_limit else await self._release()
+            part, self._parts = b"".join(self._parts), None
             message = {**message, "body": part}
-            self._chunks = None
         elif more:
-            if not self._judged:
-                self._judge(None)
-            stated = _stated_length(self._head["headers"])
-            if (
-                self._verdict is not None
-                and self._verdict.action == WANT_BODY
-                and (stated is not None and stated <= self._verdict.body_limit)
-            ):
-                self._chunks, self._size = [part], len(part)
-                return
+            if self._wants_body() and (_stated_length(self._head["headers"]) or 1 << 60) <= self._verdict.body_limit:
+                self._parts, self._size = [part], len(part)
+                return None
             await self._release()
-            self._bytes += len(part)
-            return await self._forward(message)
-        self._judge(part)
-        if self._verdict is not None and self._verdict.body is not None:
-            message = {**message, "body": self._verdict.body}
+            return await self._body(message)
+        verdict = self._judge(part)
+        if verdict is not None and verdict.body is not None:
+            message = {**message, "body": verdict.body}
         await self._release()
-        self._bytes += len(message["body"]) if "body" in message else 0
-        self._complete = not self._trailers
+        await self._body(message)
+
+    async def _body(self, message):
+        self._size += len(message.get("body", b""))
+        if not message.get("more_body", False) and not self._trailers:
+            return await self._last(message)
         await self._forward(message)
+
+    async def _other(self, kind, message):
+        if self._head is not None and kind != "http.response.debug":
+            await self._release()
+        more = {
+            "http.response.trailers": "more_trailers",
+            "http.response.pathsend": "",
+            "http.response.zerocopysend": "more_body",
+        }
+        if (
+            kind in more
+            and not message.get(more[kind], False)
+            and (not self._trailers or kind == "http.response.trailers")
+        ):
+            return await self._last(message)
+        await self._forward(message)
+
+    def _wants_body(self):
+        if not self._judged:
+            self._judge(None)
+        return self._verdict is not None and self._verdict.action == WANT_BODY
 
     def _judge(self, body):
         """Asks the engine about the head, with the body if there is one. What fails here passes."""
-        head, route = self._head, self._route()
+        head, scope = self._head, self.scope
         self._judged = True
+        path = getattr(scope.get("route"), "path", None)
+        route = scope.get("root_path", "")[len(self._root) :] + path if isinstance(path, str) else None
         try:
             if self.exchange is not None:
                 self._verdict = self.exchange.on_response(self._status, head["headers"], route, body)
-                return
-            begun = self._forge.engine.on_response_late(*self._request, self._status, head["headers"], route, body)
-            self.exchange, self._verdict = (None, None) if begun is None else begun
+            else:
+                begun = self._forge.engine.on_response_late(*self._request, self._status, head["headers"], route, body)
+                self.exchange, self._verdict = begun or (None, None)
         except Exception:
             logger.debug("an answer passed unchanged", exc_info=True)
             self._verdict = None
+        return self._verdict
 
     async def _release(self):
         """Sends the head as the last verdict wants it, then what was held of the body."""
         if not self._judged:
             self._judge(None)
-        head, chunks, verdict = self._head, self._chunks, self._verdict
-        self._head = self._chunks = None
+        head, parts, verdict = self._head, self._parts, self._verdict
+        self._head = self._parts = None
+        self._size = 0
         if verdict is not None and verdict.headers is not None:
             head = {**head, "headers": verdict.headers}
         await self._forward(head)
-        if chunks is not None:
-            body = b"".join(chunks)
-            self._bytes += len(body)
-            await self._forward({"type": "http.response.body", "body": body, "more_body": True})
+        if parts is not None:
+            await self._body({"type": "http.response.body", "body": b"".join(parts), "more_body": True})
 
     async def _forward(self, message):
-        if self._complete and not self._gone:
-            self._gone = _has_gone(self._receive, self._send)
         try:
             await self._send(message)
         except OSError:
             self._gone = True
             raise
-        if self._complete:
-            # Background tasks of the application may still run.
-            self._end("aborted" if self._gone else "delivered")
+
+    async def _last(self, message):
+        """Sends the last message. Background tasks of the application may still run, so the exchange ends here."""
+        self._complete = True
+        self._gone = self._gone or _has_gone(self._receive, self._send)
+        await self._forward(message)
+        self._end("aborted" if self._gone else "delivered", self._status)
 
     async def reply(self, verdict):
         """Answers in the application's place."""
         self._status = verdict.http_status
         headers = [(name.lower().encode(), value) for _, name, value in verdict.edits]
         await self._forward({"type": "http.response.start", "status": self._status, "headers": headers})
-        self._complete, self._bytes = True, len(verdict.body)
-        await self._forward({"type": "http.response.body", "body": verdict.body})
+        await self._body({"type": "http.response.body", "body": verdict.body})
 
     def watched(self, receive):
         """The application's receive, noticing a client that goes away."""
@@ -156,21 +170,17 @@ class Answer:
         if self._head is not None and (error is None or isinstance(error, Exception)):
             await self._release()
         if error is None:
-            self._end("aborted" if self._gone else "delivered" if self._complete else "unknown")
+            self._end("aborted" if self._gone else "unknown", self._status)
         elif self._gone or not isinstance(error, Exception):
-            self._end("aborted")
+            self._end("aborted", self._status)
         else:
             self._end("failed", self._status or 500)
 
-    def _end(self, outcome, status=None):
+    def _end(self, outcome, status):
         if not self._ended and self.exchange is not None:
             self._ended = True
-            self.exchange.end(outcome, self._status if status is None else status, self._bytes)
+            self.exchange.end(outcome, status, self._size)
             self._forge._pulse()
-
-    def _route(self):
-        path = getattr(self.scope.get("route"), "path", None)
-        return self.scope.get("root_path", "")[len(self._root) :] + path if isinstance(path, str) else None
 
 
 def _stated_length(headers):

@@ -41,12 +41,10 @@ class ForgeMiddleware:
             logger.debug("a request passed unread", exc_info=True)
             return await self.app(scope, receive, send)
         scope[MARK] = True
-        if begun is None:
-            return await self._ordinary(request, scope, receive, send)
-        return await self._exchange(begun, request, scope, receive, send)
+        if begun is not None:
+            return await self._exchange(begun, request, scope, receive, send)
 
-    async def _ordinary(self, request, scope, receive, send):
-        """Nothing to do, unless the answer turns out to be a challenge."""
+        # Nothing to do, unless the answer turns out to be a challenge.
         answer = None
 
         def watch(message):

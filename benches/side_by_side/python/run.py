@@ -1,0 +1,189 @@
+"""Side by side: uvicorn with a plain application, with forge-x402, with forgeintel-sdk; requests per second and CPU per request.
+
+Rounds alternate, so that what disturbs the machine disturbs all alike: read the ratios. Ends by itself.
+
+    run.py [--rounds 7] [--seconds 2] [--stacks stub,x402]
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+from forge_x402 import Forge
+from traffic import LARGE, REQUIREMENT, RESOURCE, encoded, stub
+
+HERE = Path(__file__).resolve().parent
+KINDS = ("plain", "ours", "sdk")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--stacks", default="stub,x402")
+    options = parser.parse_args()
+    print(f"python {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors", flush=True)
+    with serving("peers:app", {}) as (peers, _):
+        for stack in options.stacks.split(","):
+            compare(stack, peers, options)
+    in_memory()
+
+
+def compare(stack, peers, options):
+    environment = {"STACK": stack, "BACKEND": f"http://127.0.0.1:{peers}", "FACILITATOR": f"http://127.0.0.1:{peers}"}
+    routes = ["paid", "402", "free"]
+    with (
+        serving("apps:app", {**environment, "WITH": "plain"}) as plain,
+        serving("apps:app", {**environment, "WITH": "ours"}) as ours,
+        serving("apps:app", {**environment, "WITH": "sdk"}) as sdk,
+    ):
+        servers = dict(zip(KINDS, (plain, ours, sdk), strict=True))
+        for port, _ in servers.values():
+            for route in routes:
+                wrk(port, route, 1)
+        rounds = {route: {kind: [] for kind in KINDS} for route in routes}
+        for number in range(options.rounds):
+            for route in routes:
+                order = KINDS if number % 2 else KINDS[::-1]
+                for kind in order:
+                    rounds[route][kind].append(measured(*servers[kind], route, options.seconds))
+    print(f"\n== {stack}: medians of {options.rounds} rounds of {options.seconds} s, 32 connections")
+    print(f"{'route':6}{'':7}{'req/s':>8}{'÷ plain':>9}{'CPU us':>8}{'added':>8}{'least added':>13}")
+    for route in routes:
+        base = rounds[route]["plain"]
+        for kind in KINDS:
+            own = rounds[route][kind]
+            ratio = statistics.median(mine[0] / theirs[0] for mine, theirs in zip(own, base, strict=True))
+            added = statistics.median(mine[1] - theirs[1] for mine, theirs in zip(own, base, strict=True))
+            least = min(mine[1] for mine in own) - min(theirs[1] for theirs in base)
+            rate, cpu = (statistics.median(row[column] for row in own) for column in (0, 1))
+            print(f"{route:6}{kind:7}{rate:8.0f}{ratio:9.2f}{cpu:8.1f}{added:8.1f}{least:13.1f}", flush=True)
+    with urllib.request.urlopen(f"http://127.0.0.1:{peers}/count") as answer:
+        print(f"events received so far: {json.load(answer)['events']}")
+
+
+def measured(port, process, route, seconds):
+    """Requests per second, and microseconds of the server's CPU per request, all threads."""
+    before = cpu(process)
+    count, rate = wrk(port, route, seconds)
+    return rate, (cpu(process) - before) / max(count, 1) * 1e6
+
+
+def wrk(port, route, seconds):
+    command = ["wrk", "-t1", "-c32", f"-d{seconds}s"]
+    if route == "paid":
+        command += ["-H", f"PAYMENT-SIGNATURE: {payment()}"]
+    done = subprocess.run([*command, f"http://127.0.0.1:{port}/{route}"], capture_output=True, text=True, check=True)
+    assert route == "402" or "Non-2xx" not in done.stdout, done.stdout
+    count = int(re.search(r"(\d+) requests in", done.stdout)[1])
+    return count, float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])
+
+
+def payment():
+    far = str(int(time.time()) + 86_400)
+    authorization = {
+        "from": "0x2222222222222222222222222222222222222222",
+        "to": REQUIREMENT["payTo"],
+        "value": REQUIREMENT["amount"],
+        "validAfter": "0",
+        "validBefore": far,
+        "nonce": "0x" + "11" * 32,
+    }
+    payload = {"signature": "0x" + "22" * 65, "authorization": authorization}
+    accepted = {"x402Version": 2, "payload": payload, "accepted": REQUIREMENT, "resource": RESOURCE, "extensions": {}}
+    return encoded(accepted).decode()
+
+
+def cpu(process):
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+@contextmanager
+def serving(app, environment):
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "uvicorn", app, "--port", str(port), "--log-level", "error", "--no-access-log"]
+    process = subprocess.Popen(command, cwd=HERE, env={**os.environ, **environment})
+    try:
+        for _ in range(300):
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert process.poll() is None, "the server did not start"
+                time.sleep(0.1)
+        yield port, process
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def in_memory():
+    """Without a server: CPU of the middleware alone, and how long a 1 MB paid body holds the loop."""
+    forge = Forge(api_key="ffk_bench", public_url="https://api.example.com")
+    apps = {"plain": stub, "ours": forge.asgi(stub)}
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        pass
+
+    def scope(path):
+        headers = [(b"host", b"127.0.0.1"), (b"user-agent", b"wrk"), (b"accept", b"*/*"), (b"accept-encoding", b"gzip")]
+        if path in ("/paid", "/large"):
+            headers.append((b"payment-signature", payment().encode()))
+        return {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "headers": headers,
+            "client": ("127.0.0.1", 1),
+        }
+
+    async def time_one(app, path, times):
+        scopes = [scope(path) for _ in range(times)]
+        begun = time.process_time()
+        for one in scopes:
+            await app(one, receive, send)
+        return (time.process_time() - begun) / times * 1e6
+
+    async def all_of_them():
+        print("\n== in memory, one task, CPU us per request: median of 31 rounds (fastest)")
+        for path, times in (("/paid", 300), ("/402", 300), ("/free", 600), ("/large", 10)):
+            rows = {kind: [] for kind in apps}
+            for _ in range(31):
+                for kind, app in apps.items():
+                    rows[kind].append(await time_one(app, path, times))
+            plain, ours = rows["plain"], rows["ours"]
+            added = statistics.median(mine - theirs for mine, theirs in zip(ours, plain, strict=True))
+            print(f"{path:8} plain {statistics.median(plain):9.2f} ({min(plain):.2f})  ours {statistics.median(ours):9.2f} "
+                  f"({min(ours):.2f})  added {added:9.2f} ({min(ours) - min(plain):.2f})")  # fmt: skip
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        await time_one(apps["ours"], "/large", 50)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(
+            f"body of {len(LARGE)} bytes, 50 paid requests one after another: peak memory +{(after - before) * 1024} bytes"
+        )
+
+    asyncio.run(all_of_them())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What is asked and answered in the bench, and the application that answers without anything in between."""
+
+import base64
+import json
+
+
+def encoded(value):
+    return base64.b64encode(json.dumps(value, separators=(",", ":")).encode())
+
+
+REQUIREMENT = {
+    "scheme": "exact",
+    "network": "eip155:84532",
+    "amount": "10000",
+    "asset": "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+    "payTo": "0x1111111111111111111111111111111111111111",
+    "maxTimeoutSeconds": 300,
+    "extra": {"name": "USDC", "version": "2"},
+}
+RESOURCE = {"url": "http://127.0.0.1/paid", "description": "Weather report.", "mimeType": "application/json"}
+CHALLENGE = encoded({"x402Version": 2, "error": "Payment required", "resource": RESOURCE, "accepts": [REQUIREMENT]})
+PAYER = "0x2222222222222222222222222222222222222222"
+RECEIPT = encoded({"success": True, "transaction": "0x" + "ab" * 32, "network": "eip155:84532", "payer": PAYER})
+SMALL = json.dumps({"city": "Oslo", "forecast": [{"day": day, "temperature": day * 1.5} for day in range(6)]}).encode()
+LARGE = json.dumps({"rows": [{"id": row, "value": row * 0.5} for row in range(32_000)]}).encode()
+JSON = (b"content-type", b"application/json")
+
+
+def answer(status, body, *headers):
+    start = {
+        "type": "http.response.start",
+        "status": status,
+        "headers": [JSON, (b"content-length", str(len(body)).encode()), *headers],
+    }
+    return start, {"type": "http.response.body", "body": body}
+
+
+ANSWERS = {
+    "/paid": answer(200, SMALL, (b"payment-response", RECEIPT)),
+    "/large": answer(200, LARGE, (b"payment-response", RECEIPT)),
+    "/402": answer(402, b"{}", (b"payment-required", CHALLENGE)),
+    "/free": answer(200, SMALL),
+}
+
+
+async def stub(scope, receive, send):
+    if scope["type"] != "http":
+        return
+    for message in ANSWERS[scope["path"]]:
+        await send(message)

@@ -150,7 +150,7 @@ function M.request()
     end
   end
   if verdict.action == WAIT then
-    local address = function(pointer) return tonumber(ffi.cast("uintptr_t", pointer)) end
+    local address = function(at) return tonumber(ffi.cast("uintptr_t", ffi.cast("void *", at))) end
     local ok, fault = ngx.run_worker_thread("forge_x402", "forge_x402", "wait_in_thread", M.path, address(x.exchange), address(verdict))
     if not ok then
       ngx.log(ngx.ERR, "forge-x402: ", fault)

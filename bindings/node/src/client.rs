@@ -1,27 +1,28 @@
 //! The agent's half and open402, over texts: lib/client.js and lib/open402.js make values of them.
+//!
+//! Headers cross as UTF-8 here, not as the Latin-1 of heads.rs: what a program hands in may hold any character, and none may
+//! turn into a quote.
 
 use forge_x402::client::{self, Amount};
 use forge_x402::open402;
 use napi::bindgen_prelude::{Buffer, Result, Status};
-use napi::{Error, JsString};
+use napi::Error;
 use napi_derive::napi;
 
 use crate::heads::lines;
 
 /// The challenge of a response as JSON; throws where there is nothing to pay.
 #[napi(catch_unwind)]
-pub fn client_parse_challenge(status: u32, headers: JsString, body: Buffer) -> Result<String> {
-    let headers = headers.into_latin1()?;
+pub fn client_parse_challenge(status: u32, headers: String, body: Buffer) -> Result<String> {
     let status = u16::try_from(status).unwrap_or(0);
-    let challenge = client::parse_challenge(status, &lines(headers.as_slice()), &body).map_err(refused)?;
+    let challenge = client::parse_challenge(status, &lines(headers.as_bytes()), &body).map_err(refused)?;
     text(challenge.to_json())
 }
 
 /// The diagnostic of a response as JSON.
 #[napi(catch_unwind)]
-pub fn client_parse_diagnostic(headers: JsString, body: Buffer) -> Result<Option<String>> {
-    let headers = headers.into_latin1()?;
-    client::parse_diagnostic(&lines(headers.as_slice()), &body).map(|found| text(found.to_json())).transpose()
+pub fn client_parse_diagnostic(headers: String, body: Buffer) -> Result<Option<String>> {
+    client::parse_diagnostic(&lines(headers.as_bytes()), &body).map(|found| text(found.to_json())).transpose()
 }
 
 #[napi(catch_unwind)]
@@ -68,8 +69,8 @@ impl ClientBudget {
 }
 
 #[napi(catch_unwind)]
-pub fn open402_parse_challenge(value: JsString) -> Result<String> {
-    text(open402::Challenge::parse(value.into_latin1()?.as_slice()).map_err(refused)?.to_json())
+pub fn open402_parse_challenge(value: String) -> Result<String> {
+    text(open402::Challenge::parse(value.as_bytes()).map_err(refused)?.to_json())
 }
 
 #[napi(catch_unwind)]
@@ -78,8 +79,8 @@ pub fn open402_build_challenge(json: String) -> Result<String> {
 }
 
 #[napi(catch_unwind)]
-pub fn open402_parse_proof(value: JsString) -> Result<String> {
-    text(open402::Proof::parse(value.into_latin1()?.as_slice()).map_err(refused)?.to_json())
+pub fn open402_parse_proof(value: String) -> Result<String> {
+    text(open402::Proof::parse(value.as_bytes()).map_err(refused)?.to_json())
 }
 
 #[napi(catch_unwind)]

@@ -37,6 +37,9 @@
 #  define FX402_MUST_USE
 #endif
 
+// What an agent may spend, and has spent.
+typedef struct fx402_budget fx402_budget;
+
 // A merchant's engine: shared, counted; exchanges keep it alive.
 typedef struct fx402_engine fx402_engine;
 
@@ -62,6 +65,12 @@ typedef struct fx402_exchange fx402_exchange;
 
 // The input is larger than the cap.
 #define FX402_E_LIMIT 6
+
+// What was handed in is no challenge, JSON or amount that goes; the message says why. (Client functions.)
+#define FX402_E_INPUT 7
+
+// A payment that would break a limit; nothing was booked. (Client functions.)
+#define FX402_E_BUDGET 8
 
 // A contained panic; counted in the stats.
 #define FX402_E_INTERNAL 100
@@ -466,6 +475,83 @@ fx402_status fx402_verify_id(const fx402_engine *e,
 
 // Gives the bytes back and leaves *b empty, so twice is fine. NULL does nothing.
 void fx402_buf_free(fx402_buf *b);
+
+/* ---- the agent's half, pure: needs no engine. JSON is UTF-8 ---- */
+
+// What a response with this status asks to be paid, from its PAYMENT-REQUIRED header, JSON body or WWW-Authenticate
+// header, as JSON: {"protocol":"x402/2"|"x402/1"|"open402","error"?,"resource"?,"description"?,"offers":[{"scheme",
+// "network","asset","amount","unit":"atomic"|"token","payTo","maxTimeoutSeconds"?}],"extensions"?}. headers may be NULL:
+// none. FX402_E_INPUT: no challenge, or one that two readers could take for two prices; pay nothing, err says why.
+FX402_MUST_USE
+fx402_status fx402_client_parse_challenge(uint32_t http_status,
+                                          const fx402_headers *headers,
+                                          fx402_span body,
+                                          fx402_buf *json,
+                                          fx402_error *err);
+
+// What a response says about why payments fail, as JSON with the names of the wire: {"code","reason"?,"retry_policy"?,
+// "retry_after"?,"attempts"?,"firstAttempt"?,"message"?,"suggestion"?,"escalate","correlation_id"?,...}. Texts are cut at 512
+// characters and hold no control characters. *json stays empty where there is none.
+FX402_MUST_USE
+fx402_status fx402_client_parse_diagnostic(const fx402_headers *headers,
+                                           fx402_span body,
+                                           fx402_buf *json,
+                                           fx402_error *err);
+
+// What to do after a refused call: {"action":"pay"|"wait"|"fix"|"stop"|"escalate","wait_s","send":"nothing"|"new_payment"|
+// "same_payment","block_endpoint","tell_operator"}. diagnostic: as fx402_client_parse_diagnostic writes it, empty for none.
+// state: {"payments_sent","last_payment_expired","waits","within_budget","retry_after_s"}, each optional; left out is 0,
+// false or unknown, so that without "within_budget":true nothing is paid. A diagnostic can make a client stop or wait,
+// never pay more. FX402_E_INPUT: one of the two is not what it should be; stop.
+FX402_MUST_USE
+fx402_status fx402_client_decide(fx402_span diagnostic,
+                                 fx402_span state,
+                                 fx402_buf *json,
+                                 fx402_error *err);
+
+// The event for the agent's operator, JSON of type "x402_escalation". call: {"endpoint","now_ms","amount"?,"currency"?,
+// "balance"?,"request_id"?}; an amount is a text such as "0.05". FX402_E_INPUT: one of the two is not what it should be.
+FX402_MUST_USE
+fx402_status fx402_client_escalation_event(fx402_span diagnostic,
+                                           fx402_span call,
+                                           fx402_buf *json,
+                                           fx402_error *err);
+
+// Makes a budget of {"per_call","per_minute","per_day"}, each optional (1, 2, 10), texts such as "0.05"; empty: all of
+// them. FX402_E_INPUT: no such object, or a per_day above 1000. On success *out is yours until fx402_client_budget_free.
+// Any threads may use it at once.
+FX402_MUST_USE
+fx402_status fx402_client_budget_new(fx402_span limits,
+                                     fx402_budget **out,
+                                     fx402_error *err);
+
+// Whether a payment would fit at now_ms (milliseconds since 1970). amount: a plain decimal such as "0.05" with decimals -1,
+// or a whole number of the asset's smallest units with its decimals, 0 to 18. FX402_E_BUDGET: it would not; err says
+// which limit. FX402_E_INPUT: no amount.
+FX402_MUST_USE
+fx402_status fx402_client_budget_check(const fx402_budget *b,
+                                       uint64_t now_ms,
+                                       fx402_span amount,
+                                       int32_t decimals,
+                                       fx402_error *err);
+
+// As fx402_client_budget_check, and books the payment if it fits: call it before you sign, and go on only with FX402_OK.
+// A payment whose outcome is unknown stays booked, for it may have settled.
+FX402_MUST_USE
+fx402_status fx402_client_budget_spend(fx402_budget *b,
+                                       uint64_t now_ms,
+                                       fx402_span amount,
+                                       int32_t decimals,
+                                       fx402_error *err);
+
+// What may still be spent in the 24 hours that end at now_ms: a plain decimal, yours until fx402_buf_free.
+FX402_MUST_USE
+fx402_status fx402_client_budget_left(const fx402_budget *b,
+                                      uint64_t now_ms,
+                                      fx402_buf *amount);
+
+// Gives a budget back. NULL does nothing.
+void fx402_client_budget_free(fx402_budget *b);
 
 #ifdef __cplusplus
 }

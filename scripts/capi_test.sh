@@ -94,7 +94,7 @@ echo "       glibc floor of this build: $floor"
 
 step "programs as C99, C11, C17, C++11, C++20"
 for standard in $standards; do
-  for test in rules cases packed old_client worker; do
+  for test in rules cases client packed old_client worker; do
     binary=$out/bin/$test.$standard
     holds "compile $test as $standard" $(compiler $standard) $common "capi/tests/$test.c" -o "$binary" $link
     program "$test as $standard" "$binary"
@@ -126,7 +126,7 @@ holds "compile the example with pkg-config" gcc examples/c_min/serve.c $(pkg-con
 step "under AddressSanitizer and UndefinedBehaviorSanitizer"
 export CHECK_WATCHED_BY=ASan
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
-for test in rules cases packed old_client worker conformance; do
+for test in rules cases client packed old_client worker conformance; do
   extra=; arguments=
   [ $test = conformance ] && extra=-ljansson && arguments="tests/conformance $cases"
   holds "compile $test with sanitizers" gcc -std=c99 $common $sanitize "capi/tests/$test.c" -o "$out/bin/$test.asan" $link $extra
@@ -135,7 +135,7 @@ done
 
 step "under valgrind"
 export CHECK_WATCHED_BY=valgrind
-for test in rules cases packed old_client worker; do
+for test in rules cases client packed old_client worker; do
   program "$test under valgrind" valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite "$out/bin/$test.c99"
 done
 unset CHECK_WATCHED_BY

@@ -1,6 +1,7 @@
 //! What C sees, in the order of the header. Functions are append-only within their section.
 
 pub mod about;
+pub mod client;
 pub mod engine;
 pub mod exchange;
 pub mod handles;

@@ -12,6 +12,9 @@ extern "C"
 #endif
 void fx402_test_panic_next(uint32_t place);
 
+#define OPEN_OFFER "{\"x402Version\":1,\"accepts\":[{\"scheme\":\"exact\",\"network\":\"base\",\"maxAmountRequired\":\"1\"," \
+  "\"asset\":\"a\",\"payTo\":\"b\"}]}"
+
 static fx402_engine *engine;
 static fx402_buf empty, buf;
 static uint32_t number;
@@ -146,6 +149,50 @@ static fx402_status openapi(void) {
   return status;
 }
 
+static fx402_status parse_challenge(void) {
+  fx402_status status = fx402_client_parse_challenge(402, NULL, span(OPEN_OFFER), &buf, NULL);
+  fx402_buf_free(&buf);
+  return status;
+}
+
+static fx402_status parse_diagnostic(void) {
+  fx402_status status = fx402_client_parse_diagnostic(NULL, span("{\"diagnostic\":{\"code\":\"A\"}}"), &buf, NULL);
+  fx402_buf_free(&buf);
+  return status;
+}
+
+static fx402_status decide(void) {
+  fx402_status status = fx402_client_decide(span(""), span("{}"), &buf, NULL);
+  fx402_buf_free(&buf);
+  return status;
+}
+
+static fx402_status escalation_event(void) {
+  fx402_status status =
+    fx402_client_escalation_event(span("{\"code\":\"A\"}"), span("{\"endpoint\":\"x\",\"now_ms\":1}"), &buf, NULL);
+  fx402_buf_free(&buf);
+  return status;
+}
+
+static fx402_budget *budget;
+
+static fx402_status budget_new(void) {
+  fx402_budget *b = (fx402_budget *)0x10;
+  fx402_status status = fx402_client_budget_new(span(""), &b, NULL);
+  if (status) CHECK(b == NULL || number == 2);
+  fx402_client_budget_free(b);
+  return status;
+}
+
+static fx402_status budget_check(void) { return fx402_client_budget_check(budget, 1, span("0.01"), -1, NULL); }
+static fx402_status budget_spend(void) { return fx402_client_budget_spend(budget, 1, span("0.01"), -1, NULL); }
+
+static fx402_status budget_left(void) {
+  fx402_status status = fx402_client_budget_left(budget, 1, &buf);
+  fx402_buf_free(&buf);
+  return status;
+}
+
 #define EVERY_GUARDED_FUNCTION                                                                              \
   {"fx402_engine_open", open_again}, {"fx402_on_request", on_request}, {"fx402_on_response", on_response},  \
   {"fx402_on_response_late", on_response_late}, {"fx402_exchange_take_body", take_body},                    \
@@ -153,7 +200,11 @@ static fx402_status openapi(void) {
   {"fx402_mint_id", mint}, {"fx402_verify_id", verify}, {"fx402_selftest", selftest},                       \
   {"fx402_engine_diagnostics", diagnostics}, {"fx402_on_request_body", request_body},                       \
   {"fx402_exchange_wait", wait_for_it}, {"fx402_enrich_openapi", openapi},                                  \
-  {"fx402_enqueue_event", enqueue}, {"fx402_engine_flush", flush}, {"fx402_engine_shutdown", stop}
+  {"fx402_enqueue_event", enqueue}, {"fx402_engine_flush", flush}, {"fx402_engine_shutdown", stop}, \
+  {"fx402_client_parse_challenge", parse_challenge}, {"fx402_client_parse_diagnostic", parse_diagnostic},   \
+  {"fx402_client_decide", decide}, {"fx402_client_escalation_event", escalation_event},                     \
+  {"fx402_client_budget_new", budget_new}, {"fx402_client_budget_check", budget_check},                     \
+  {"fx402_client_budget_spend", budget_spend}, {"fx402_client_budget_left", budget_left}
 
 typedef struct function { const char *name; fx402_status (*call)(void); } function;
 static const function functions[] = {EVERY_GUARDED_FUNCTION};
@@ -172,6 +223,8 @@ static void functions_without_a_status(uint32_t place) {
   memset(&buf, 0, sizeof buf);
   fx402_test_panic_next(place);
   fx402_buf_free(&buf);
+  fx402_test_panic_next(place);
+  fx402_client_budget_free(budget); /* place 1 leaks it */
 }
 
 static void p32_at(uint32_t place) {
@@ -182,6 +235,7 @@ static void p32_at(uint32_t place) {
   ssize_t n;
   number = place;
   engine = plain_engine();
+  CHECK_OK(fx402_client_budget_new(span(""), &budget, NULL));
   CHECK(pipe(pipes) == 0 && saved >= 0);
   fcntl(pipes[0], F_SETFL, O_NONBLOCK);
   dup2(pipes[1], 2);

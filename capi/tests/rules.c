@@ -19,8 +19,8 @@ extern char **environ;
 
 static void r1_status(void) {
   static const fx402_status all[] = {FX402_OK, FX402_E_ARG, FX402_E_ABI, FX402_E_CONFIG, FX402_E_TIMEOUT,
-                                     FX402_E_CLOSED, FX402_E_LIMIT, FX402_E_INTERNAL};
-  static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 100};
+                                     FX402_E_CLOSED, FX402_E_LIMIT, FX402_E_INPUT, FX402_E_BUDGET, FX402_E_INTERNAL};
+  static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 100};
   fx402_engine *e = plain_engine();
   fx402_exchange *ex = (fx402_exchange *)0x10;
   fx402_verdict v = new_verdict();
@@ -31,7 +31,7 @@ static void r1_status(void) {
     CHECK(all[i] == numbers[i]);
     for (j = 0; j < i; j++) CHECK(strcmp(fx402_status_text(all[i]), fx402_status_text(all[j])) != 0);
   }
-  CHECK(strcmp(fx402_status_text(7), "unknown status") == 0);
+  CHECK(strcmp(fx402_status_text(9), "unknown status") == 0);
   CHECK(strcmp(fx402_status_text(-2147483647 - 1), "unknown status") == 0);
   /* A failure says: change nothing. */
   CHECK(fx402_on_request(e, &request, &ex, &v, &err) == FX402_E_ARG);

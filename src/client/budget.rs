@@ -124,6 +124,17 @@ pub enum OverBudget {
     Day,
 }
 
+impl OverBudget {
+    /// The name bindings use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OverBudget::Call => "call",
+            OverBudget::Minute => "minute",
+            OverBudget::Day => "day",
+        }
+    }
+}
+
 impl fmt::Display for OverBudget {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {

@@ -7,6 +7,7 @@ mod budget;
 mod challenge;
 mod decide;
 mod escalation;
+mod given;
 mod json;
 mod received;
 
@@ -15,4 +16,5 @@ pub use budget::{Amount, AmountError, Budget, BudgetError, Limits, OverBudget};
 pub use challenge::{ChallengeError, Offer, PaymentChallenge, Protocol, Unit, parse_challenge};
 pub use decide::{Action, CallState, Decision, Send, decide};
 pub use escalation::{Call, escalation_event};
+pub use given::{InputError, decide_json, escalation_event_json};
 pub use received::{ReceivedDiagnostic, parse_diagnostic};

@@ -43,6 +43,14 @@ pub fn parse_diagnostic(headers: &[HeaderLine<'_>], body: &[u8]) -> Option<Recei
     from_document(body).or_else(header)
 }
 
+impl ReceivedDiagnostic {
+    /// Reads the diagnostic object itself, as [`ReceivedDiagnostic::to_json`] writes it. `None`: no JSON object with a `code`.
+    pub fn from_json(json: &[u8]) -> Option<ReceivedDiagnostic> {
+        let close = scan::document::<0>(json, []).ok()?.close;
+        from_object(json, &(scan::skip_space(json, 0)..close + 1))
+    }
+}
+
 fn from_document(json: &[u8]) -> Option<ReceivedDiagnostic> {
     let members = scan::document(json, ["diagnostic", "extensions"]).ok()?;
     let [plain, extensions] = &members.slots;

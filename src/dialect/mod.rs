@@ -6,6 +6,7 @@
 pub mod open402;
 pub(crate) mod open402_body;
 mod open402_grammar;
+mod open402_json;
 mod open402_replay;
 mod open402_schema;
 pub(crate) mod x402_v1;

@@ -16,6 +16,7 @@ use crate::http::head::{self, HeaderLine, Line, find};
 use super::open402_grammar::{Fields, MAX_VALUE, SCHEME, Scheme, challenges, checked};
 
 pub use super::open402_body::{Decoration, decorate};
+pub use super::open402_json::BuildError;
 pub use super::open402_replay::{ReplayFields, replay_headers};
 pub use super::open402_schema::json_schema;
 

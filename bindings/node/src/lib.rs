@@ -6,6 +6,7 @@
 //! own, this one covers the conversions.
 
 mod blocking;
+mod client;
 mod engine;
 mod exchange;
 mod heads;

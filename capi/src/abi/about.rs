@@ -47,6 +47,8 @@ pub extern "C" fn fx402_status_text(s: fx402_status) -> *const c_char {
         FX402_E_TIMEOUT => "the time limit passed\0",
         FX402_E_CLOSED => "the engine was shut down\0",
         FX402_E_LIMIT => "input is too large\0",
+        FX402_E_INPUT => "not the input it should be\0",
+        FX402_E_BUDGET => "over the budget\0",
         FX402_E_INTERNAL => "a defect inside was contained\0",
         _ => "unknown status\0",
     })

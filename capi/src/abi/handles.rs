@@ -1,7 +1,9 @@
-//! The two things that C holds by pointer.
+//! The three things that C holds by pointer.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
+use forge_x402::client::Budget;
 use forge_x402::{Engine, Exchange, Verdict};
 
 use super::verdict::fx402_edit;
@@ -18,4 +20,9 @@ pub struct fx402_exchange {
     pub(crate) exchange: Exchange,
     pub(crate) verdict: Verdict,
     pub(crate) edits: Vec<fx402_edit>,
+}
+
+/// What an agent may spend, and has spent.
+pub struct fx402_budget {
+    pub(crate) budget: Mutex<Budget>,
 }

@@ -16,5 +16,9 @@ pub const FX402_E_TIMEOUT: i32 = 4;
 pub const FX402_E_CLOSED: i32 = 5;
 /// The input is larger than the cap.
 pub const FX402_E_LIMIT: i32 = 6;
+/// What was handed in is no challenge, JSON or amount that goes; the message says why. (Client functions.)
+pub const FX402_E_INPUT: i32 = 7;
+/// A payment that would break a limit; nothing was booked. (Client functions.)
+pub const FX402_E_BUDGET: i32 = 8;
 /// A contained panic; counted in the stats.
 pub const FX402_E_INTERNAL: i32 = 100;

@@ -1,0 +1,2 @@
+// The ESM face of client.d.ts.
+export * from "./client.js";

@@ -1,6 +1,8 @@
 # The commands of forge-x402. Everything real is in scripts/; this file only names it.
 
-.PHONY: help demo test check-deep fuzz bench header install clean
+PREFIX ?= /usr/local
+
+.PHONY: help demo demo-python test check-deep fuzz bench header install clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -8,6 +10,10 @@ help: ## Show this list
 demo: ## The main job, end to end: a real agent pays a real server and rates the call (ONCE=1: end by itself)
 	@scripts/need cargo node npm
 	@scripts/demo.sh
+
+demo-python: ## The same with FastAPI and the Python x402 package (ONCE=1: end by itself)
+	@scripts/need cargo python3
+	@scripts/demo_python.sh
 
 test: ## The gate: everything that must hold, with progress; ends with "N passed, N failed"
 	@scripts/test.sh $(ONLY)
@@ -21,6 +27,10 @@ fuzz: ## Fuzz every target for SECONDS (60) each
 bench: ## Criterion benches of the engine; medians beside memcpy and serde_json's IgnoredAny
 	@scripts/need cargo
 	@cargo bench
+
+install: ## Install library, headers, pkg-config and CMake files below PREFIX (/usr/local)
+	@scripts/need cargo gcc
+	@PREFIX="$(PREFIX)" scripts/install.sh
 
 header: ## Generate include/forge_x402.h
 	@scripts/need cargo

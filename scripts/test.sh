@@ -15,7 +15,7 @@ step() {
   if [ "$only" != "  " ] && [[ $only != *" $name "* ]]; then return; fi
   printf '%-14s ' "$name"
   local began; began=$(date +%s)
-  "$@" >"$log" 2>&1 </dev/null
+  timeout -k 20 1200 "$@" >"$log" 2>&1 </dev/null
   code=$?
   counts=$(scripts/count_tests "$log")
   ok=${counts% *} bad=${counts#* }

@@ -262,6 +262,19 @@ fn without_a_body_the_failure_counts_and_the_head_is_left_alone() {
 }
 
 #[test]
+fn a_body_that_could_not_be_held_counts_at_the_end() {
+    let engine = bare(r#""attempts":3,"min_age_ms":0"#);
+    let request = client().with("X-PAYMENT", v1_payment("0xaa"));
+    for _ in 0..2 {
+        let answer = v1_refused("invalid_payload");
+        assert_eq!(serve_by(&engine, &request, answer.clone(), Host::CannotHold).sent, answer);
+        // A merchant's own answers do not count, held or not.
+        serve_by(&engine, &request, json(403, r#"{"error":"mine"}"#), Host::CannotHold);
+    }
+    assert_eq!(told(&engine, &request, v1_refused("invalid_payload"))["attempts"], 3);
+}
+
+#[test]
 fn each_answer_counts_once_in_however_many_calls_it_comes() {
     let engine = on();
     let request = client().with("X-PAYMENT", v1_payment("0xaa"));

@@ -57,6 +57,12 @@ pub(super) fn diagnose(exchange: &mut Exchange, now: Now, response: &ResponseHea
     }
 }
 
+/// The body that may have said why was never in hand (too large, streamed): a refused payment counts all the same.
+pub(super) fn unread(exchange: &mut Exchange, now: Now) {
+    let response = ResponseHead { status: exchange.status, ..ResponseHead::default() };
+    diagnose(exchange, now, &response, Some(b""));
+}
+
 /// A paid 2xx: whoever this client is, its failures are over.
 pub(super) fn settled(exchange: &mut Exchange, now: Now) {
     if exchange.engine.shared.state().diagnostics.is_some() && exchange.diagnosis.is_none() {

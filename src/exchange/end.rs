@@ -1,6 +1,6 @@
 //! The end of an exchange: what became of the answer, told to the backend as events.
 
-use super::{Exchange, Phase, Purpose};
+use super::{Exchange, Phase, Purpose, diagnosis};
 use crate::backend::{self, Event, Happened, Interaction, InteractionId, Text};
 use crate::dialect::Settlement;
 use crate::feedback::payment_facts::{PaymentFacts, payment_facts};
@@ -37,9 +37,15 @@ impl Exchange {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        self.phase = Phase::Done;
+        let unread = std::mem::replace(&mut self.phase, Phase::Done) == Phase::ResponseBody;
         let engine = self.engine.clone();
-        engine.shared.guarded(|| {}, || self.write_events(now, outcome));
+        let end = || {
+            if unread {
+                diagnosis::unread(self, now);
+            }
+            self.write_events(now, outcome);
+        };
+        engine.shared.guarded(|| {}, end);
     }
 
     fn write_events(&mut self, now: Now, outcome: Option<Outcome>) {

@@ -2,7 +2,8 @@
 
 use forge_x402::{ChallengeForm, Engine};
 
-const V2: &str = r#"{"x402Version":2,"resource":{"url":"https://shop.example.net/a","description":"A."},"accepts":[{}]}"#;
+const V2: &str =
+    r#"{"x402Version":2,"resource":{"url":"https://shop.example.net/a","description":"A."},"accepts":[{}]}"#;
 
 fn transformed(options: &str, challenge: &str) -> String {
     let engine = Engine::open(format!(r#"{{"api_key":"ffk_test_fake",{options}"strict":true}}"#).as_bytes()).unwrap();

@@ -38,7 +38,7 @@ telemetry() { scripts/telemetry-deep "${OUTAGE_SECONDS:-1800}"; }
 miri() {
   cargo +nightly miri --version >/dev/null 2>&1 || { skip "the nightly toolchain has no miri (rustup component add --toolchain nightly miri rust-src)"; return; }
   has_rust_src || { skip "miri needs rust-src (rustup component add --toolchain nightly rust-src)"; return; }
-  MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --lib -- json::runs json::skip::tests::levels sys::fork sys::clock bounded::tests::a &&
+  MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --lib -- json::runs json::skip::tests::levels sys::fork &&
     MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --manifest-path fuzz/Cargo.toml --no-default-features --test packed
 }
 
@@ -58,9 +58,10 @@ addresses() {
 memory() {
   command -v valgrind >/dev/null || { skip "valgrind is not installed"; return; }
   local program
-  program=$(cargo test --lib --no-run --message-format=json 2>/dev/null |
+  program=$(cargo test -p forge-x402 --lib --no-run --message-format=json 2>/dev/null |
     python3 -c 'import json,sys; print([m["executable"] for m in map(json.loads, sys.stdin) if m.get("executable")][-1])') || return
-  valgrind --quiet --error-exitcode=99 "$program" --test-threads=1 json::runs json::skip sys::random::tests::every sys::random::tests::bytes sys::fork bounded
+  valgrind --quiet --error-exitcode=99 "$program" --test-threads=1 \
+    json::runs json::skip::tests::levels json::skip::tests::brackets sys::random::tests::every sys::random::tests::bytes sys::fork
 }
 
 fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-300}"; }

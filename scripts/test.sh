@@ -32,6 +32,7 @@ step() {
 
 scripts/need cargo node npm python3 gcc g++ || exit 1
 step lint scripts/lint.sh
+step licences scripts/licences.sh
 step engine cargo test --locked --quiet --no-fail-fast -p forge-x402
 step oracle python3 scripts/conformance_expect.py --check
 step capi scripts/capi_test.sh

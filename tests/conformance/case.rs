@@ -226,7 +226,7 @@ fn lines(headers: &Value, fill: &Fill) -> Vec<Line> {
 fn bytes(value: &Value, fill: &Fill) -> Vec<u8> {
     match value {
         Value::String(text) => filled(text, fill).into_bytes(),
-        Value::Array(parts) => parts.iter().flat_map(|part| bytes(part, fill)).collect(),
+        Value::Array(parts) => parts.iter().map(|part| bytes(part, fill)).collect::<Vec<_>>().concat(),
         Value::Object(form) => {
             let keys: Vec<&str> = form.keys().map(String::as_str).collect();
             match keys.as_slice() {

@@ -59,7 +59,14 @@ function start(file, args) {
 }
 
 function said(child) {
-  return new Promise((resolve, reject) => child.once("message", resolve).once("exit", () => reject(new Error("a server ended"))));
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error("a server ended"));
+    child.once("exit", ended);
+    child.once("message", (message) => {
+      child.off("exit", ended);
+      resolve(message);
+    });
+  });
 }
 
 async function load({ child, port }, path, header) {

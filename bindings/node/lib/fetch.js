@@ -5,6 +5,7 @@
 
 const { editHeaders, flatHeaders, listed } = require("./fetch-heads.js");
 const { held, watched } = require("./fetch-bodies.js");
+const { requestHead, showRequest } = require("./wire.js");
 
 const PASS = 0;
 const REPLY = 1;
@@ -53,13 +54,13 @@ class Call {
     this.report = report;
     this.request = request;
     const { pathname, search } = new URL(request.url);
-    this.head = [request.method, pathname + search, flatHeaders(request.headers), clientIp];
+    this.head = requestHead(request.method, pathname + search, clientIp, [...request.headers].flat());
     this.exchange = null;
   }
 
   /** An answer of our own, or null: the merchant's turn. */
   async before() {
-    const begun = this.engine.onRequest(...this.head);
+    const begun = showRequest(this.head, (bytes, length) => this.engine.onRequest(bytes, length));
     if (begun === null) return null;
     this.exchange = begun.exchange;
     let { verdict } = begun;
@@ -125,7 +126,7 @@ class Call {
 
   response(status, head, body, none) {
     if (this.exchange !== null) return this.exchange.onResponse(status, "", head, body, none);
-    const begun = this.engine.onResponseLate(...this.head, status, "", head, body, none);
+    const begun = showRequest(this.head, (bytes, length) => this.engine.onResponseLate(bytes, length, status, "", head, body, none));
     if (begun === null) return null;
     this.exchange = begun.exchange;
     return begun.verdict;

@@ -2,6 +2,8 @@
 // One exchange on a Node request and response: what the engine says in each phase, and how it ended. What the framework knows
 // better (target, client address, route pattern) it is told by `host`.
 
+const { requestHead, showRequest } = require("./wire.js");
+
 /** How long a closed exchange waits for its handler to end: payment is settled after the client has gone. */
 const CLOSE_GRACE_MS = 120_000;
 
@@ -20,8 +22,7 @@ class Judge {
 
   /** The verdict on the request; null in the ordinary case: nothing to do before the response. */
   request() {
-    const { req, host } = this;
-    const begun = this.engine.onRequest(req.method, host.target(req), req.rawHeaders.join("\n"), host.clientIp(req));
+    const begun = showRequest(this.head(), (bytes, length) => this.engine.onRequest(bytes, length));
     if (begun === null) return null;
     this.begin(begun.exchange);
     return begun.verdict;
@@ -34,14 +35,17 @@ class Judge {
 
   response(status, head, body, bodyNone) {
     this.status = status;
-    const { req, host } = this;
-    if (this.exchange !== null) return this.exchange.onResponse(status, host.route(req), head, body, bodyNone);
-    const begun = this.engine.onResponseLate(
-      req.method, host.target(req), req.rawHeaders.join("\n"), host.clientIp(req), status, host.route(req), head, body, bodyNone,
-    );
+    const route = this.host.route(this.req);
+    if (this.exchange !== null) return this.exchange.onResponse(status, route, head, body, bodyNone);
+    const begun = showRequest(this.head(), (bytes, length) => this.engine.onResponseLate(bytes, length, status, route, head, body, bodyNone));
     if (begun === null) return null;
     this.begin(begun.exchange);
     return begun.verdict;
+  }
+
+  head() {
+    const { req, host } = this;
+    return requestHead(req.method, host.target(req), host.clientIp(req), req.rawHeaders);
   }
 
   begin(exchange) {

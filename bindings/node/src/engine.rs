@@ -3,14 +3,14 @@
 use std::sync::Once;
 use std::time::Duration;
 
-use forge_x402::{ChallengeForm, Now, RequestHead};
+use forge_x402::{ChallengeForm, Now};
 use napi::bindgen_prelude::{AsyncTask, Buffer, Null, Result, Status};
 use napi::{Either, Env, Error, JsString};
 use napi_derive::napi;
 
 use crate::blocking::{Flush, Shutdown};
 use crate::exchange::Exchange;
-use crate::heads::{lines, response_head};
+use crate::heads::{lines, response_head, with_request};
 use crate::stats::Stats;
 use crate::verdict::{self, Begun};
 
@@ -38,27 +38,11 @@ impl Engine {
         self.inner.faults().to_vec()
     }
 
-    /// `null`: nothing to do before the response.
+    /// `null`: nothing to do before the response. `head` is the request's, see heads.rs, in the first `length` bytes.
     #[napi(catch_unwind)]
-    pub fn on_request<'env>(
-        &self,
-        env: &'env Env,
-        method: JsString<'env>,
-        target: JsString<'env>,
-        headers: JsString<'env>,
-        client_ip: JsString<'env>,
-    ) -> Result<Either<Begun<'env>, Null>> {
-        let (method, target) = (method.into_latin1()?, target.into_latin1()?);
-        let (headers, client_ip) = (headers.into_latin1()?, client_ip.into_latin1()?);
-        let lines = lines(headers.as_slice());
-        let head = RequestHead {
-            method: method.as_slice(),
-            target: target.as_slice(),
-            client_ip: client_ip.as_slice(),
-            headers: &lines,
-            ..RequestHead::default()
-        };
-        begun(env, self.inner.on_request(Now::read(), &head))
+    pub fn on_request<'env>(&self, env: &'env Env, head: &[u8], length: u32) -> Result<Either<Begun<'env>, Null>> {
+        let flat = &head[..head.len().min(length as usize)];
+        begun(env, with_request(flat, |request| self.inner.on_request(Now::read(), request)))
     }
 
     /// For a request that got `null` and is answered 402. `null`: let the response pass.
@@ -67,30 +51,19 @@ impl Engine {
     pub fn on_response_late<'env>(
         &self,
         env: &'env Env,
-        method: JsString<'env>,
-        target: JsString<'env>,
-        request_headers: JsString<'env>,
-        client_ip: JsString<'env>,
+        request_head: &[u8],
+        length: u32,
         status: u32,
         route: JsString<'env>,
         headers: JsString<'env>,
         body: Option<Buffer>,
         body_none: bool,
     ) -> Result<Either<Begun<'env>, Null>> {
-        let (method, target) = (method.into_latin1()?, target.into_latin1()?);
-        let (request_headers, client_ip, headers) =
-            (request_headers.into_latin1()?, client_ip.into_latin1()?, headers.into_latin1()?);
-        let (request_lines, response_lines) = (lines(request_headers.as_slice()), lines(headers.as_slice()));
-        let request = RequestHead {
-            method: method.as_slice(),
-            target: target.as_slice(),
-            client_ip: client_ip.as_slice(),
-            headers: &request_lines,
-            ..RequestHead::default()
-        };
-        let route = route.into_utf8()?;
+        let flat = &request_head[..request_head.len().min(length as usize)];
+        let (route, headers) = (route.into_utf8()?, headers.into_latin1()?);
+        let response_lines = lines(headers.as_slice());
         let response = response_head(status, route.as_slice(), &response_lines, body.as_deref(), body_none);
-        begun(env, self.inner.on_response_late(Now::read(), &request, &response))
+        begun(env, with_request(flat, |request| self.inner.on_response_late(Now::read(), request, &response)))
     }
 
     #[napi(catch_unwind)]

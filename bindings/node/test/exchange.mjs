@@ -1,6 +1,7 @@
 // Runs one exchange of a conformance case through the addon, by the steps of tests/conformance/README.md.
 
 import assert from "node:assert/strict";
+import wire from "../lib/wire.js";
 
 const PASS = 0;
 const WANT_BODY = 2;
@@ -9,7 +10,8 @@ const WANT_BODY = 2;
 export function exchange(engine, request, response, { atOnce = false } = {}) {
   const flat = (headers) => headers.flat().join("\n");
   const { status, headers, body } = response;
-  let begun = engine.onRequest(request.method, request.target, flat(request.headers), "");
+  const head = wire.requestHead(request.method, request.target, "", request.headers.flat());
+  let begun = wire.showRequest(head, (bytes, length) => engine.onRequest(bytes, length));
   const began = begun !== null;
   let current = begun?.exchange;
   if (began && begun.verdict.action === WANT_BODY) {
@@ -22,7 +24,7 @@ export function exchange(engine, request, response, { atOnce = false } = {}) {
   let verdict;
   if (began) verdict = current.onResponse(status, "", flat(headers), shown, false);
   else {
-    begun = engine.onResponseLate(request.method, request.target, flat(request.headers), "", status, "", flat(headers), shown, false);
+    begun = wire.showRequest(head, (bytes, length) => engine.onResponseLate(bytes, length, status, "", flat(headers), shown, false));
     if (begun === null) return { began, wanted: false, edits: [], body };
     ({ exchange: current, verdict } = begun);
   }

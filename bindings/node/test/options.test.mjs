@@ -46,7 +46,7 @@ test("both spellings at once, an unknown option and a wrong type are refused in 
 test("D23 without strict a fault turns everything off and is told once", () => {
   const forge = ForgeModule.createForge({ apiKey: "ffk_example_key", feedbak: true });
   assert.equal(forge.engine.faults().length, 1);
-  assert.equal(forge.engine.onRequest("GET", "/feedback", "", ""), null);
+  assert.equal(forge.engine.onRequest(Buffer.from("GET\n/feedback\n"), 14), null);
 });
 
 test("an OpenAPI document may be given as an object", () => {

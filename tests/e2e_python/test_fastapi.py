@@ -287,6 +287,19 @@ def test_c31_a_client_that_goes_away_in_a_stream_is_reported(pair):
     assert events[-1]["outcome"] in ("aborted", "failed") and len(pair.backend.events) > before
 
 
+def test_l01_without_an_origin_shared_documents_hold_paths_whatever_host_says(facilitator, backend):
+    options = {"public_url": None, "discovery": True}
+    with Server(uvicorn, APP, facilitator=facilitator, backend=backend, options=options) as server:
+        for path in ("/.well-known/forge-feedback.json", "/openapi.json", "/feedback"):
+            with Connection(server.port) as connection:
+                connection.socket.sendall(
+                    f"GET {path} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n"
+                    "X-Forwarded-Proto: https\r\nConnection: close\r\n\r\n".encode()
+                )
+                answer = connection.read()
+            assert answer.status == 200 and b"/feedback/rate" in answer.body and b"evil.example" not in answer.body
+
+
 @pytest.mark.parametrize("name", SERVERS)
 def test_h05_the_server_ends_in_time_and_what_was_queued_arrives(name, facilitator, backend):
     make, keywords = SERVERS[name]

@@ -376,27 +376,32 @@ def test_the_route_pattern_and_the_clients_address_are_told(make_forge, backend,
     assert backend.wait_for(type="interaction")[0]["route"] == "GET /v1/weather/{city}"
 
 
+async def with_lifespan(scope, receive, send):
+    if scope["type"] == "http":
+        return await scripted(start(200, JSON, length(2), RECEIPT), body(b"{}"))(scope, receive, send)
+    while (await receive())["type"] != "lifespan.shutdown":
+        await send({"type": "lifespan.startup.complete"})
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+def live_once(forge, run):
+    incoming = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+    run(call_asgi, forge.asgi(with_lifespan), paid())
+    return run(call_asgi, forge.asgi(with_lifespan), {"type": "lifespan"}, b"", incoming)
+
+
 def test_h05_lifespan_sends_what_is_queued_before_it_says_that_it_is_over(make_forge, backend, run):
     forge = make_forge(backend_url=backend.url, flush_interval_ms=60_000)
+    sent = live_once(forge, run)
+    assert sent == [{"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}]
+    assert len(backend.events) == 1
 
-    async def app(scope, receive, send):
-        if scope["type"] == "http":
-            return await scripted(start(200, JSON, length(2), RECEIPT), body(b"{}"))(scope, receive, send)
-        while (await receive())["type"] != "lifespan.shutdown":
-            await send({"type": "lifespan.startup.complete"})
-        await send({"type": "lifespan.shutdown.complete"})
 
-    async def ask(round):
-        await call_asgi(forge.asgi(app), paid())
-        assert len(backend.events) == round - 1
-        incoming = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
-        return await call_asgi(forge.asgi(app), {"type": "lifespan"}, b"", incoming)
-
-    for round in (1, 2):
-        # H07: a second lifespan on the same Forge works like the first.
-        sent = run(ask, round)
-        assert sent == [{"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}]
-        assert len(backend.events) == round
+def test_h07_a_second_lifespan_on_the_same_forge_works_like_the_first(make_forge, backend, run):
+    forge = make_forge(backend_url=backend.url, flush_interval_ms=60_000)
+    for lives in (1, 2, 3):
+        live_once(forge, run)
+        assert len(backend.events) == lives
 
 
 def test_a_lifespan_that_the_application_does_not_know_fails_as_without_us(forge, run):

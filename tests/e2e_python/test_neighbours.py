@@ -136,7 +136,7 @@ def nginx(tmp_path):
         process.wait(10)
 
 
-def test_l03_p26_behind_nginx_a_challenge_that_fits_without_us_fits_with_us(nginx, facilitator, backend, monkeypatch):
+def test_l03_a26_behind_nginx_a_challenge_that_fits_without_us_fits_with_us(nginx, backend):
     """nginx takes an answer's head of 4 KB by default and answers 502 above."""
     options = {"public_url": "https://a-rather-long-name-of-an-origin.api.example.com"}
     with (

@@ -1,5 +1,9 @@
-"""The applications of the bench. WITH: plain, ours or sdk. STACK: stub (raw ASGI, a payment layer that asks nobody) or x402
-(FastAPI with the real payment package and a facilitator that says yes at once)."""
+"""The applications of the bench.
+
+WITH: plain, ours, sdk, or same (plain, but sending the larger answers that ours makes: what those cost the server is not ours
+to save). STACK: stub (raw ASGI, a payment layer that asks nobody) or x402 (FastAPI with the real payment package and a
+facilitator that says yes at once).
+"""
 
 import os
 
@@ -42,6 +46,10 @@ if os.environ["WITH"] == "ours":
     app = Forge(
         api_key="ffk_bench", backend_url=os.environ["BACKEND"], public_url="https://api.example.com", strict=True
     ).asgi(app)
+elif os.environ["WITH"] == "same":
+    from traffic import answers_of_ours
+
+    app = answers_of_ours()
 elif os.environ["WITH"] == "sdk":
     from forgeintel import Forge, ForgeMiddleware, ForgeOptions
 

@@ -17,14 +17,14 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from forge_x402 import Forge
-from traffic import LARGE, REQUIREMENT, RESOURCE, encoded, stub
+from traffic import LARGE, payment, stub
 
 HERE = Path(__file__).resolve().parent
-KINDS = ("plain", "ours", "sdk")
+KINDS = {"stub": ("plain", "same", "ours", "sdk"), "x402": ("plain", "ours", "sdk")}
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -44,26 +44,23 @@ def main():
 def compare(stack, peers, options):
     environment = {"STACK": stack, "BACKEND": f"http://127.0.0.1:{peers}", "FACILITATOR": f"http://127.0.0.1:{peers}"}
     routes = ["paid", "402", "free"]
-    with (
-        serving("apps:app", {**environment, "WITH": "plain"}) as plain,
-        serving("apps:app", {**environment, "WITH": "ours"}) as ours,
-        serving("apps:app", {**environment, "WITH": "sdk"}) as sdk,
-    ):
-        servers = dict(zip(KINDS, (plain, ours, sdk), strict=True))
+    kinds = KINDS[stack]
+    with ExitStack() as running:
+        servers = {kind: running.enter_context(serving("apps:app", {**environment, "WITH": kind})) for kind in kinds}
         for port, _ in servers.values():
             for route in routes:
                 wrk(port, route, 1)
-        rounds = {route: {kind: [] for kind in KINDS} for route in routes}
+        rounds = {route: {kind: [] for kind in kinds} for route in routes}
         for number in range(options.rounds):
             for route in routes:
-                order = KINDS if number % 2 else KINDS[::-1]
+                order = kinds if number % 2 else kinds[::-1]
                 for kind in order:
                     rounds[route][kind].append(measured(*servers[kind], route, options.seconds))
     print(f"\n== {stack}: medians of {options.rounds} rounds of {options.seconds} s, 32 connections")
     print(f"{'route':6}{'':7}{'req/s':>8}{'÷ plain':>9}{'CPU us':>8}{'added':>8}{'least added':>13}")
     for route in routes:
         base = rounds[route]["plain"]
-        for kind in KINDS:
+        for kind in kinds:
             own = rounds[route][kind]
             ratio = statistics.median(mine[0] / theirs[0] for mine, theirs in zip(own, base, strict=True))
             added = statistics.median(mine[1] - theirs[1] for mine, theirs in zip(own, base, strict=True))
@@ -84,26 +81,11 @@ def measured(port, process, route, seconds):
 def wrk(port, route, seconds):
     command = ["wrk", "-t1", "-c32", f"-d{seconds}s"]
     if route == "paid":
-        command += ["-H", f"PAYMENT-SIGNATURE: {payment()}"]
+        command += ["-H", f"PAYMENT-SIGNATURE: {payment().decode()}"]
     done = subprocess.run([*command, f"http://127.0.0.1:{port}/{route}"], capture_output=True, text=True, check=True)
     assert route == "402" or "Non-2xx" not in done.stdout, done.stdout
     count = int(re.search(r"(\d+) requests in", done.stdout)[1])
     return count, float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])
-
-
-def payment():
-    far = str(int(time.time()) + 86_400)
-    authorization = {
-        "from": "0x2222222222222222222222222222222222222222",
-        "to": REQUIREMENT["payTo"],
-        "value": REQUIREMENT["amount"],
-        "validAfter": "0",
-        "validBefore": far,
-        "nonce": "0x" + "11" * 32,
-    }
-    payload = {"signature": "0x" + "22" * 65, "authorization": authorization}
-    accepted = {"x402Version": 2, "payload": payload, "accepted": REQUIREMENT, "resource": RESOURCE, "extensions": {}}
-    return encoded(accepted).decode()
 
 
 def cpu(process):
@@ -145,7 +127,7 @@ def in_memory():
     def scope(path):
         headers = [(b"host", b"127.0.0.1"), (b"user-agent", b"wrk"), (b"accept", b"*/*"), (b"accept-encoding", b"gzip")]
         if path in ("/paid", "/large"):
-            headers.append((b"payment-signature", payment().encode()))
+            headers.append((b"payment-signature", payment()))
         return {
             "type": "http",
             "method": "GET",

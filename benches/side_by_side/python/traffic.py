@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 
 
 def encoded(value):
@@ -48,3 +49,45 @@ async def stub(scope, receive, send):
         return
     for message in ANSWERS[scope["path"]]:
         await send(message)
+
+
+def answers_of_ours():
+    """An application that sends, without deciding anything, what `stub` sends with us around it."""
+    import asyncio
+
+    from forge_x402 import Forge
+
+    app = Forge(api_key="ffk_bench", public_url="https://api.example.com").asgi(stub)
+    answers = {}
+    for path in ANSWERS:
+        sent = answers[path] = []
+
+        async def send(message, sent=sent):
+            sent.append(message)
+
+        headers = [(b"payment-signature", payment())] if path in ("/paid", "/large") else []
+        scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "headers": headers}
+        asyncio.run(app(scope, None, send))
+
+    async def same(scope, receive, send):
+        if scope["type"] == "http":
+            for message in answers[scope["path"]]:
+                await send(message)
+
+    return same
+
+
+def payment():
+    """The value of a PAYMENT-SIGNATURE header that any facilitator of the bench takes."""
+    authorization = {
+        "from": PAYER,
+        "to": REQUIREMENT["payTo"],
+        "value": REQUIREMENT["amount"],
+        "validAfter": "0",
+        "validBefore": str(int(time.time()) + 86_400),
+        "nonce": "0x" + "11" * 32,
+    }
+    payload = {"signature": "0x" + "22" * 65, "authorization": authorization}
+    return encoded(
+        {"x402Version": 2, "payload": payload, "accepted": REQUIREMENT, "resource": RESOURCE, "extensions": {}}
+    )

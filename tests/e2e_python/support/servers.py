@@ -72,11 +72,12 @@ class Server:
         if options is not None:
             self._environment["OPTIONS"] = json.dumps(options)
         self.log = ""
-
-    def __enter__(self):
+        # Started here and waited for later, so that two can start side by side.
         self.process = subprocess.Popen(
             self._command, cwd=HERE, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
+
+    def __enter__(self):
         end = time.monotonic() + 60
         while True:
             try:

@@ -5,8 +5,8 @@
 
 use forge_x402::client::{self, Amount};
 use forge_x402::open402;
-use napi::bindgen_prelude::{Buffer, Result, Status};
 use napi::Error;
+use napi::bindgen_prelude::{Buffer, Result, Status};
 use napi_derive::napi;
 
 use crate::heads::lines;

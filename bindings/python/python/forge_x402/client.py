@@ -52,7 +52,9 @@ class OverBudget(Exception):
 
 
 class Budget:
-    """What an agent may spend, exact to 18 decimals: 1 a call, 2 a minute, 10 a day where nothing is said. Any threads may use it."""
+    """What an agent may spend, exact to 18 decimals: 1 a call, 2 a minute, 10 a day where nothing is said.
+
+    Any threads may use it."""
 
     def __init__(self, *, per_call=None, per_minute=None, per_day=None):
         limits = {"per_call": _plain(per_call), "per_minute": _plain(per_minute), "per_day": _plain(per_day)}

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { verifyFeedbackId } from "../../tests/e2e/lib/feedback-id.mjs";
 import { decodeJson } from "../../tests/e2e/lib/x402-headers.mjs";
+import { runBrokenAgent, USER_AGENT as BROKEN } from "./demo/broken-agent.mjs";
 import { payWith, purchase } from "./demo/purchase.mjs";
 import { added, bold, dim, facts, green, json, label, say, step, title } from "./demo/screen.mjs";
 import { openWorld } from "./demo/world.mjs";
@@ -84,14 +85,33 @@ facts([
 say();
 say("forge-x402 checked the id and passed the rating to the backend; the merchant's own code did not run.");
 
-step(6, "What the merchant learns");
+step(6, "Another agent is broken, and is told to stop");
+say("Its payment handler fails, so it asks again and again. forge-x402 counts requests that never pay (here five are enough), and then says so in the body of the 402:");
+const broken = await runBrokenAgent(weather);
+assert.deepEqual([broken.attempts, broken.diagnostic.code, broken.decision.action], [5, "PAYMENT_ATTEMPTS_EXCEEDED", "escalate"]);
+say();
+facts([["it gets", `${broken.received.status}, the ${broken.attempts}th in a row`]]);
+json({}, JSON.parse(broken.received.body));
+say();
+say(`Its client asks decide() of forge-x402/client, which can stop an agent or make it wait, never make it pay more: ${bold(broken.decision.action)}. It stops, and tells its operator:`);
+say();
+json(broken.event, broken.event, { folded: [] });
+say();
+say("The agent that paid was told nothing of the kind.");
+
+step(7, "What the merchant learns");
 await world.ours.forge.flush(2_000);
 say("Sent to the backend in the background, never in the way of a request:");
-for (const { type, route, ...event } of world.receiver.events) {
+const loop = world.receiver.events.filter(({ type, user_agent }) => type === "challenge" && user_agent === BROKEN);
+for (const { type, route, ...event } of world.receiver.events.filter((event) => !loop.includes(event))) {
   say();
   say(`${bold(type)}  ${route}`);
   facts(told(event));
 }
+const [alarm, ...more] = world.receiver.of("escalation");
+assert.deepEqual([alarm?.correlation_id, more.length], [broken.diagnostic.correlation_id, 0]);
+say();
+say(dim(`and ${loop.length} × challenge of the broken agent, which ended when it was told`));
 const [rating] = world.receiver.ratings;
 say();
 say(`${bold("rating")}  ${rating.feedback_id}`);
@@ -136,7 +156,7 @@ if (process.env.ONCE === "1") {
 
 /** The members of an event that tell a merchant something. */
 function told(event) {
-  const names = ["dialect", "status", "settled", "outcome", "feedback_id", "payer", "amount", "network", "transaction", "latency_ms"];
+  const names = ["dialect", "status", "settled", "outcome", "feedback_id", "payer", "amount", "network", "transaction", "latency_ms", "code", "attempts", "correlation_id", "agent_id", "operator_contact"];
   return names.filter((name) => event[name] !== undefined).map((name) => [name, String(event[name])]);
 }
 

@@ -3,6 +3,7 @@
 //! Heads cross as the lists the host has (ASGI: tuples of bytes; WSGI: tuples of text), bodies as bytes. A verdict carries
 //! the edited head as a new list, so a phase is one crossing. The interpreter is let go only around the calls that block.
 
+mod client;
 mod heads;
 mod verdict;
 
@@ -23,7 +24,24 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     silence_panics();
     module.add_class::<Engine>()?;
     module.add_class::<Exchange>()?;
-    module.add_class::<Verdict>()
+    module.add_class::<Verdict>()?;
+    module.add_class::<client::ClientBudget>()?;
+    for function in [
+        wrap_pyfunction!(client::client_parse_challenge, module)?,
+        wrap_pyfunction!(client::client_parse_diagnostic, module)?,
+        wrap_pyfunction!(client::client_decide, module)?,
+        wrap_pyfunction!(client::client_escalation_event, module)?,
+        wrap_pyfunction!(client::open402_parse_challenge, module)?,
+        wrap_pyfunction!(client::open402_build_challenge, module)?,
+        wrap_pyfunction!(client::open402_parse_proof, module)?,
+        wrap_pyfunction!(client::open402_build_proof, module)?,
+        wrap_pyfunction!(client::open402_json_schema, module)?,
+        wrap_pyfunction!(client::open402_service_hash, module)?,
+        wrap_pyfunction!(client::open402_replay_headers, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
 }
 
 #[pyclass(frozen, module = "forge_x402._native")]

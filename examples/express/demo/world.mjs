@@ -18,8 +18,13 @@ export async function openWorld() {
   const { apiKey } = collector;
   // The receiver passes everything on to the collector and keeps a copy to show.
   const receiver = await startReceiver({ apiKey, forward: collector.url });
-  const forge = createForge({ apiKey, publicUrl: url, backendUrl: receiver.url });
-  server.on("request", createMerchant({ facilitatorUrl: facilitator.url, publicUrl: url, payTo: PAY_TO, forge }));
+  // Five attempts instead of a hundred in a minute, so that the broken agent of the demo is told soon.
+  const diagnostics = { attempts: 5, minAgeMs: 0 };
+  const forge = createForge({ apiKey, publicUrl: url, backendUrl: receiver.url, diagnostics });
+  const merchant = createMerchant({ facilitatorUrl: facilitator.url, publicUrl: url, payTo: PAY_TO, forge });
+  // As behind a proxy on the same machine, which says where a request came from.
+  merchant.set("trust proxy", "loopback");
+  server.on("request", merchant);
 
   // The same service without us; it believes it is the other one, so that only our additions differ.
   const plainFacilitator = await startFacilitator();

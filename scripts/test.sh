@@ -30,7 +30,7 @@ step() {
   fi
 }
 
-scripts/need cargo node npm python3 gcc g++ || exit 1
+scripts/need cargo node npm python3 go gcc g++ cmake || exit 1
 step lint scripts/lint.sh
 step licences scripts/licences.sh
 step engine cargo test --locked --quiet --no-fail-fast -p forge-x402

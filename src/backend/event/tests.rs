@@ -212,7 +212,7 @@ fn e01_an_event_of_the_host_that_would_spoil_the_batch_is_refused() {
 }
 
 #[test]
-fn f06_ids_are_version_4_uuids_and_differ() {
+fn f06_ids_are_version_7_uuids_and_differ() {
     let mut seen = std::collections::HashSet::new();
     for _ in 0..10_000 {
         let id = uuid();
@@ -220,7 +220,7 @@ fn f06_ids_are_version_4_uuids_and_differ() {
         for (at, byte) in id.iter().enumerate() {
             match at {
                 8 | 13 | 18 | 23 => assert_eq!(*byte, b'-'),
-                14 => assert_eq!(*byte, b'4'),
+                14 => assert_eq!(*byte, b'7'),
                 19 => assert!(b"89ab".contains(byte)),
                 _ => assert!(byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase()),
             }

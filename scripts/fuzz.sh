@@ -29,7 +29,7 @@ if [ "$mode" = libfuzzer ]; then
   echo "with libFuzzer and AddressSanitizer, $seconds s each"
 else
   cargo build --quiet --release --no-default-features --bin mutate --manifest-path fuzz/Cargo.toml || exit 1
-  echo "with the bounded mutator (no coverage feedback: that takes a nightly toolchain), $seconds s each"
+  echo "with the bounded mutator (no coverage feedback), $seconds s each"
 fi
 
 mkdir -p fuzz/target/crashes

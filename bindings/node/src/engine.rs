@@ -56,13 +56,13 @@ impl Engine {
         status: u32,
         route: JsString<'env>,
         headers: JsString<'env>,
-        body: Option<Buffer>,
+        body: Option<&[u8]>,
         body_none: bool,
     ) -> Result<Either<Begun<'env>, Null>> {
         let flat = &request_head[..request_head.len().min(length as usize)];
         let (route, headers) = (route.into_utf8()?, headers.into_latin1()?);
         let response_lines = lines(headers.as_slice());
-        let response = response_head(status, route.as_slice(), &response_lines, body.as_deref(), body_none);
+        let response = response_head(status, route.as_slice(), &response_lines, body, body_none);
         begun(env, with_request(flat, |request| self.inner.on_response_late(Now::read(), request, &response)))
     }
 

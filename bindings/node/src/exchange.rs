@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use forge_x402::{Now, Outcome};
-use napi::bindgen_prelude::{AsyncTask, Buffer, Result};
+use napi::bindgen_prelude::{AsyncTask, Result};
 use napi::{Env, JsString};
 use napi_derive::napi;
 
@@ -47,8 +47,8 @@ impl Exchange {
 impl Exchange {
     /// The body that the verdict on the request asked for; of a longer one the first `body_limit + 1` bytes.
     #[napi(catch_unwind)]
-    pub fn on_request_body<'env>(&self, env: &'env Env, body: Buffer) -> Result<Verdict<'env>> {
-        verdict::convert(env, self.with(|exchange| exchange.on_request_body(Now::read(), &body)))
+    pub fn on_request_body<'env>(&self, env: &'env Env, body: &[u8]) -> Result<Verdict<'env>> {
+        verdict::convert(env, self.with(|exchange| exchange.on_request_body(Now::read(), body)))
     }
 
     /// The response's head; the same head again with the body that was asked for.
@@ -59,12 +59,12 @@ impl Exchange {
         status: u32,
         route: JsString<'env>,
         headers: JsString<'env>,
-        body: Option<Buffer>,
+        body: Option<&[u8]>,
         body_none: bool,
     ) -> Result<Verdict<'env>> {
         let (route, headers) = (route.into_utf8()?, headers.into_latin1()?);
         let lines = lines(headers.as_slice());
-        let response = response_head(status, route.as_slice(), &lines, body.as_deref(), body_none);
+        let response = response_head(status, route.as_slice(), &lines, body, body_none);
         verdict::convert(env, self.with(|exchange| exchange.on_response(Now::read(), &response)))
     }
 

@@ -1,7 +1,7 @@
 //! Verdicts as Node reads them.
 
 use forge_x402::{Action, EditOp};
-use napi::bindgen_prelude::{Buffer, Result};
+use napi::bindgen_prelude::{BufferSlice, Result};
 use napi::{Env, JsString};
 use napi_derive::napi;
 
@@ -15,7 +15,8 @@ pub struct Verdict<'env> {
     pub http_status: u32,
     pub edits: JsString<'env>,
     pub target: Option<JsString<'env>>,
-    pub body: Option<Buffer>,
+    /// Copied: a buffer that owns foreign memory costs the garbage collector more than the bytes do.
+    pub body: Option<BufferSlice<'env>>,
     pub feedback_id: Option<String>,
     pub body_limit: u32,
 }
@@ -52,7 +53,7 @@ pub fn convert(env: &Env, made: forge_x402::Verdict) -> Result<Verdict<'_>> {
         http_status: made.http_status.into(),
         edits: env.create_string_latin1(&edits)?,
         target: made.target.map(|target| env.create_string_latin1(&target)).transpose()?,
-        body: made.body.map(Buffer::from),
+        body: made.body.map(|body| BufferSlice::copy_from(env, body)).transpose()?,
         feedback_id: made.feedback_id,
         body_limit: u32::try_from(made.body_limit).unwrap_or(u32::MAX),
     })

@@ -147,6 +147,13 @@ def in_memory():
         return (time.process_time() - begun) / times * 1e6
 
     async def all_of_them():
+        await time_one(apps["ours"], "/paid", 50)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        await time_one(apps["ours"], "/large", 50)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(
+            f"body of {len(LARGE)} bytes, 50 paid requests one after another: peak memory +{(after - before) * 1024} bytes"
+        )
         print("\n== in memory, one task, CPU us per request: median of 31 rounds (fastest)")
         for path, times in (("/paid", 300), ("/402", 300), ("/free", 600), ("/large", 10)):
             rows = {kind: [] for kind in apps}
@@ -157,12 +164,6 @@ def in_memory():
             added = statistics.median(mine - theirs for mine, theirs in zip(ours, plain, strict=True))
             print(f"{path:8} plain {statistics.median(plain):9.2f} ({min(plain):.2f})  ours {statistics.median(ours):9.2f} "
                   f"({min(ours):.2f})  added {added:9.2f} ({min(ours) - min(plain):.2f})")  # fmt: skip
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        await time_one(apps["ours"], "/large", 50)
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(
-            f"body of {len(LARGE)} bytes, 50 paid requests one after another: peak memory +{(after - before) * 1024} bytes"
-        )
 
     asyncio.run(all_of_them())
 

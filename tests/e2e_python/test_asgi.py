@@ -175,11 +175,12 @@ def test_a_head_given_as_an_iterator_or_as_lists_is_read_once(forge, run):
         assert header(first, b"forge-feedback-id") and b"feedback_id" in last["body"]
 
 
-def test_what_cannot_be_read_passes(forge, run):
+def test_what_cannot_be_read_passes_and_is_counted(forge, run, caplog):
     messages = [start(200, (b"content-type", "application/json"), (b"x", 7)), body(b"{}")]
     assert run(call_asgi, forge.asgi(scripted(*messages)), paid()) == messages
     scope = paid(headers=[(b"payment-signature", None)])
     assert run(call_asgi, forge.asgi(scripted(*messages)), scope) == messages
+    assert forge.stats()["unread"] == 2 and caplog.text.count("Traceback") == 1
 
 
 def test_d24_repeated_lines_stay_in_order(forge, run):

@@ -1,4 +1,7 @@
-"""FastAPI with the payment middleware of the x402 package. LAYERS names middleware around it, outermost first."""
+"""FastAPI with the payment middleware of the x402 package, or a stub of it where there is no facilitator.
+
+LAYERS names the middleware around it, outermost first.
+"""
 
 import asyncio
 import os
@@ -10,12 +13,9 @@ from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from forge_x402 import ForgeMiddleware
 from starlette.background import BackgroundTask
-from x402 import x402ResourceServer
-from x402.http import HTTPFacilitatorClient
-from x402.http.middleware.fastapi import PaymentMiddlewareASGI
-from x402.mechanisms.evm.exact import ExactEvmServerScheme
 
 from merchants import settings
+from merchants.stub_payments import StubPayments
 
 app = FastAPI(title="Weather", version="1")
 finished = []
@@ -94,9 +94,16 @@ async def socket(websocket: WebSocket):
 
 
 if "FACILITATOR" in os.environ:
+    from x402 import x402ResourceServer
+    from x402.http import HTTPFacilitatorClient
+    from x402.http.middleware.fastapi import PaymentMiddlewareASGI
+    from x402.mechanisms.evm.exact import ExactEvmServerScheme
+
     server = x402ResourceServer(HTTPFacilitatorClient(settings.facilitator_config()))
     server.register(settings.NETWORK, ExactEvmServerScheme())
     app.add_middleware(PaymentMiddlewareASGI, routes=settings.routes(), server=server)
+else:
+    app.add_middleware(StubPayments)
 
 forge = settings.make_forge()
 for layer in reversed(os.environ.get("LAYERS", "forge").split(",")):

@@ -4,8 +4,6 @@ A head of stated length waits for its first body message, so that one look at bo
 comes. The body is held if its first message is the whole of it, or if the head states a length within the engine's limit.
 """
 
-from ._forge import logger
-
 WANT_BODY = 2
 #: Other messages that may be the last one, with the member that says there is more.
 ENDS = {
@@ -116,7 +114,7 @@ class Answer:
                 begun = self._forge.engine.on_response_late(*self._request, self._status, head["headers"], route, body)
                 self.exchange, self._verdict = begun or (None, None)
         except Exception:
-            logger.debug("an answer passed unchanged", exc_info=True)
+            self._forge._count_unread("an answer passed unchanged")
             self._verdict = None
         return self._verdict
 

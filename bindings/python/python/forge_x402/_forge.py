@@ -36,6 +36,8 @@ class Forge:
         self._options = options
         self._next_log = 0.0
         self._routes_seen = False
+        self._unread = 0
+        self._next_unread = 0.0
         if Engine is None:
             logger.warning("off, all traffic passes unchanged: the extension module did not load: %s", _load_error)
             return
@@ -57,7 +59,7 @@ class Forge:
 
     def stats(self):
         """What has happened in this process so far; empty where the engine did not load."""
-        return {} if self.engine is None else self.engine.stats()
+        return {} if self.engine is None else {**self.engine.stats(), "unread": self._unread}
 
     def flush(self, timeout=2.0):
         """Waits until the events handed in so far are sent or dropped. BLOCKS for `timeout` seconds at most.
@@ -85,6 +87,14 @@ class Forge:
         if now >= self._next_log:
             self._next_log = now + _LOG_INTERVAL
             self._log()
+
+    def _count_unread(self, what):
+        """Called in an exception handler: what could not be read has passed; said once a minute."""
+        self._unread += 1
+        now = time.monotonic()
+        if now >= self._next_unread:
+            self._next_unread = now + 60
+            logger.warning("%s", what, exc_info=True)
 
     def _log(self):
         for line in self.diagnostics():

@@ -4,8 +4,6 @@ The body is held if the application gives it whole (a list, a Django response th
 length within the engine's limit. `start_response` may come before the application returns or with its first chunk.
 """
 
-from ._forge import logger
-
 WANT_BODY = 2
 #: Of a head: not there yet, waiting for the verdict, with the server.
 NONE, HELD, SENT = range(3)
@@ -131,7 +129,7 @@ class Answer:
             begun = late(*self._request, self._status, headers, route, body, text=True)
             self.exchange, self._verdict = (None, None) if begun is None else begun
         except Exception:
-            logger.debug("an answer passed unchanged", exc_info=True)
+            self._forge._count_unread("an answer passed unchanged")
             self._verdict = None
 
     def _route(self):

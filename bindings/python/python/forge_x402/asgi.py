@@ -5,7 +5,7 @@ an HTTP request, and every message this file does not know, goes through as it i
 """
 
 from ._answer import Answer
-from ._forge import Forge, logger
+from ._forge import Forge
 from ._offloop import off_loop
 from ._request import Replay, read_body, target_of
 
@@ -38,7 +38,7 @@ class ForgeMiddleware:
         try:
             begun = engine.on_request(*request)
         except Exception:
-            logger.debug("a request passed unread", exc_info=True)
+            self.forge._count_unread("a request passed unread")
             return await self.app(scope, receive, send)
         scope[MARK] = True
         if begun is not None:

@@ -7,7 +7,7 @@ for the backend blocks the worker thread it came in on, three seconds at most, a
 from http import HTTPStatus
 from urllib.parse import quote
 
-from ._forge import Forge, logger
+from ._forge import Forge
 from ._wsgi_answer import Answer
 from ._wsgi_input import Joined, read_body
 
@@ -37,7 +37,7 @@ class ForgeWSGI:
         try:
             begun = engine.on_request(*request)
         except Exception:
-            logger.debug("a request passed unread", exc_info=True)
+            self.forge._count_unread("a request passed unread")
             return self.app(environ, start_response)
         answer = Answer(self.forge, request, environ, start_response)
         if begun is not None:

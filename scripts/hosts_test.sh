@@ -74,8 +74,6 @@ holds "Go: the net/http merchant" sh -c "cd examples/nethttp && go build -o ../.
 holds "P29 Go: without cgo it builds to a pass-through, and Strict says so" sh -c "cd examples/nethttp && CGO_ENABLED=0 go build -o ../../bin/nethttp_off . && ! ../../bin/nethttp_off 0 x 2> $out/off.log; grep -q CGO_ENABLED=0 $out/off.log"
 cd - > /dev/null
 
-holds "the code of the docs pages is that of the examples" python3 scripts/docs_blocks.py docs/go.md docs/c.md docs/cpp.md docs/nginx.md
-
 step "P29 the loader"
 holds "Python loads, uses and closes it; the process goes on" python3 -c "
 import ctypes, threading, _ctypes

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that the tests need, if they are missing. Needs root.
 set -eu
-packages="build-essential pkg-config valgrind libjansson-dev libmicrohttpd-dev nginx-light libnginx-mod-http-lua wrk cmake curl nlohmann-json3-dev
+packages="build-essential pkg-config valgrind libjansson-dev libmicrohttpd-dev nlohmann-json3-dev nginx-light libnginx-mod-http-lua wrk cmake curl
 python3-venv uwsgi-core uwsgi-plugin-python3 postgresql chromium"
 missing=
 for package in $packages; do

@@ -105,6 +105,10 @@ holds "compile as C++20" g++ -std=c++20 $warnings -O0 bindings/cpp/test/conforma
 program "conformance as C++20" "$out/bin/conformance20" tests/conformance $cases
 holds "compile as C++17 with sanitizers" g++ -std=c++17 $warnings -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all bindings/cpp/test/conformance.cpp $flags -o "$out/bin/conformance17"
 program "conformance as C++17 with sanitizers" "$out/bin/conformance17" tests/conformance $cases
+holds "compile the agent's half as C++20" g++ -std=c++20 $warnings bindings/cpp/test/client.cpp $flags -o "$out/bin/client20"
+program "the agent's half as C++20" "$out/bin/client20"
+holds "compile the agent's half as C++17 with sanitizers" g++ -std=c++17 $warnings -g -fsanitize=address,undefined -fno-sanitize-recover=all bindings/cpp/test/client.cpp $flags -o "$out/bin/client17"
+program "the agent's half as C++17 with sanitizers" "$out/bin/client17"
 
 step "merchants that @x402/fetch buys from"
 [ -d tests/e2e/node_modules ] || (cd tests/e2e && npm ci --no-audit --no-fund --ignore-scripts > "$out/npm.log" 2>&1) || give_up "npm ci in tests/e2e"

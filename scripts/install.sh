@@ -42,7 +42,7 @@ install -m 755 "$built/libforge_x402.so" "$lib/$real"
 ln -sf "$real" "$lib/libforge_x402.so.$major"
 ln -sf "libforge_x402.so.$major" "$lib/libforge_x402.so"
 install -m 644 "$built/libforge_x402.a" "$lib/"
-install -m 644 include/forge_x402.h bindings/cpp/include/forge_x402.hpp "$include/"
+install -m 644 include/forge_x402.h bindings/cpp/include/forge_x402.hpp bindings/cpp/include/forge_x402_client.hpp "$include/"
 filled capi/forge_x402.pc.in > "$lib/pkgconfig/forge_x402.pc"
 for name in forge_x402-config forge_x402-config-version; do
   filled "bindings/cpp/cmake/$name.cmake.in" > "$lib/cmake/forge_x402/$name.cmake"

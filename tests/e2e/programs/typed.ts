@@ -5,6 +5,8 @@ import express from "express";
 import { fastify } from "fastify";
 import { Hono } from "hono";
 import { createForge, type Forge, type ForgeOptions, type Stats } from "forge-x402";
+import { Budget, decide, escalationEvent, OverBudgetError, parseChallenge, parseDiagnostic, type Decision, type Offer } from "forge-x402/client";
+import { buildChallenge, parseProof, replayHeaders } from "forge-x402/open402";
 
 const options: ForgeOptions = {
   apiKey: "ffk_example_key",
@@ -49,3 +51,20 @@ createForge({ maxWaits: "2" });
 createForge({ nope: true });
 // @ts-expect-error a value that does not exist
 createForge({ agentContext: "always" });
+
+async function asks(answer: Response, budget: Budget): Promise<Decision> {
+  const received = { status: answer.status, headers: answer.headers, body: await answer.arrayBuffer() };
+  const [offer]: (Offer | undefined)[] = parseChallenge(received).offers;
+  const diagnostic = parseDiagnostic(received);
+  if (diagnostic?.escalate) console.log(escalationEvent(diagnostic, { endpoint: answer.url, amount: offer?.amount }).diagnostic.code);
+  try {
+    budget.spend(offer?.amount ?? "0", { decimals: 6 });
+  } catch (error) {
+    if (error instanceof OverBudgetError && error.limit === "day") console.log(budget.leftToday());
+  }
+  // @ts-expect-error: a misspelt member of the state
+  decide(diagnostic, { paymentSent: 1 });
+  return decide(diagnostic, { paymentsSent: 0, withinBudget: budget.check(1) === null });
+}
+void asks;
+console.log(parseProof("x402 5Kd3").payer_address, replayHeaders()["X-x402-Nonce"], buildChallenge({ chain: "solana", token: "USDC", amount: "0.05", address: "A" }));

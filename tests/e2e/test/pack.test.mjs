@@ -17,6 +17,10 @@ const [{ filename, files }] = JSON.parse(run("npm", ["pack", "--json", "--pack-d
 writeFileSync(join(base, "package.json"), '{ "name": "clean", "private": true }');
 run("npm", ["install", "--offline", "--no-audit", "--no-fund", join(base, filename)]);
 
+const AGENT = `
+console.log(decide(null, { withinBudget: true }).action, parseProof("x402 5Kd3").tx_hash);
+`;
+
 const USE = `
 const forge = createForge({ apiKey: "ffk_example_key", publicUrl: "https://api.example.com" });
 console.log(forge.verifyId(forge.mintId()), typeof forge.middleware(), forge.stats().minted);
@@ -24,9 +28,9 @@ console.log(forge.verifyId(forge.mintId()), typeof forge.middleware(), forge.sta
 
 test("the tarball holds what is needed and nothing else", () => {
   const paths = files.map(({ path }) => path);
-  for (const path of ["index.js", "index.mjs", "index.d.ts", "index.d.mts", "README.md", "package.json"]) assert.ok(paths.includes(path), path);
+  for (const path of ["index.js", "index.mjs", "index.d.ts", "index.d.mts", "client.mjs", "client.d.ts", "client.d.mts", "open402.mjs", "open402.d.ts", "open402.d.mts", "README.md", "package.json"]) assert.ok(paths.includes(path), path);
   assert.ok(paths.some((path) => /^prebuilt\/forge_x402\..*\.node$/.test(path)), "no addon: is it built?");
-  assert.deepEqual(paths.filter((path) => !/^(index\.(js|mjs|d\.ts|d\.mts)|README\.md|package\.json|LICENSE.*|lib\/[a-z-]+\.js|prebuilt\/[\w.-]+\.node)$/.test(path)), []);
+  assert.deepEqual(paths.filter((path) => !/^(index\.(js|mjs|d\.ts|d\.mts)|(client|open402)\.(mjs|d\.ts|d\.mts)|README\.md|package\.json|LICENSE.*|lib\/[a-z0-9-]+\.js|prebuilt\/[\w.-]+\.node)$/.test(path)), []);
 });
 
 test("no dependency and no install script comes along", () => {
@@ -42,6 +46,16 @@ for (const [format, file, load] of [
   test(`${format}: it loads and works`, () => {
     writeFileSync(join(base, file), load + USE);
     assert.equal(run(process.execPath, [file]), "valid function 1\n");
+  });
+}
+
+for (const [format, file, load] of [
+  ["ESM", "agent.mjs", 'import { decide } from "forge-x402/client"; import { parseProof } from "forge-x402/open402";'],
+  ["CommonJS", "agent.cjs", 'const { decide } = require("forge-x402/client"); const { parseProof } = require("forge-x402/open402");'],
+]) {
+  test(`${format}: the agent's half and open402 load and work`, () => {
+    writeFileSync(join(base, file), load + AGENT);
+    assert.equal(run(process.execPath, [file]), "pay 5Kd3\n");
   });
 }
 

@@ -60,8 +60,12 @@ def run(request):
 
 
 def pytest_terminal_summary(terminalreporter):
-    stats = terminalreporter.stats
-    passed, failed = len(stats.get("passed", ())), len(stats.get("failed", ())) + len(stats.get("error", ()))
-    skipped = len(stats.get("skipped", ()))
-    more = f", {skipped} skipped" if skipped else ""
-    terminalreporter.write_line(f"{passed} passed, {failed} failed{more}")
+    for report in terminalreporter.stats.get("skipped", ()):
+        terminalreporter.write_line(f"skipped: {report.nodeid}: {report.longrepr[2]}")
+
+
+def pytest_unconfigure(config):
+    """The last line, for whoever adds up the tests of all languages."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    count = {kind: len(reporter.stats.get(kind, ())) for kind in ("passed", "failed", "error")}
+    print(f"{count['passed']} passed, {count['failed'] + count['error']} failed")

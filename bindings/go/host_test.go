@@ -600,3 +600,29 @@ func waitFor(t *testing.T, holds func() bool) {
 	}
 	t.Error("never came true")
 }
+
+// A body that is complete goes out although the handler works on.
+func TestABodyOfTheStatedLengthIsNotHeldUntilTheHandlerReturns(t *testing.T) {
+	read := make(chan struct{})
+	m := serveForTest(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(weather)))
+		paidJSON(w, r)
+		w.(http.Flusher).Flush()
+		select {
+		case <-read:
+		case <-time.After(10 * time.Second):
+			t.Error("the body never arrived")
+		}
+	})
+	conn, in := m.conversation(t)
+	io.WriteString(conn, "GET /weather HTTP/1.1\r\nHost: x\r\nPAYMENT-SIGNATURE: "+payment+"\r\n\r\n")
+	response, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	close(read)
+	if err != nil || !strings.Contains(string(body), `"feedback_id"`) {
+		t.Error(err, string(body))
+	}
+}

@@ -2,7 +2,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo demo-python test check-deep fuzz bench header install clean
+.PHONY: help demo demo-python test check-deep fuzz bench header install dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -31,6 +31,10 @@ bench: ## Criterion benches of the engine; medians beside memcpy and serde_json'
 install: ## Install library, headers, pkg-config and CMake files below PREFIX (/usr/local)
 	@scripts/need cargo gcc
 	@PREFIX="$(PREFIX)" scripts/install.sh
+
+dist: ## What is shipped: tarball, wheel, npm package, into dist/
+	@scripts/need cargo node npm python3
+	@scripts/dist.sh
 
 header: ## Generate include/forge_x402.h
 	@scripts/need cargo

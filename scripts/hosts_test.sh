@@ -81,7 +81,7 @@ lib = ctypes.CDLL('$prefix/lib/libforge_x402.so.1')
 thread = threading.Thread(target=lambda: lib.fx402_selftest(0, None)); thread.start(); thread.join()
 assert lib.fx402_selftest(0, None) == 0
 _ctypes.dlclose(lib._handle)"
-node_addon=$(ls bindings/node/*.node 2> /dev/null | head -n 1)
+node_addon=$(ls bindings/node/prebuilt/*.node 2> /dev/null | head -n 1)
 if [ -n "$node_addon" ]; then
   cat > "$out/two.c" << 'C'
 #include <dlfcn.h>

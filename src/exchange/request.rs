@@ -4,7 +4,7 @@ use super::caller::Caller;
 use super::{Exchange, Phase, Purpose, RequestHead, ResponseHead, answer, context, documents, proof, rating};
 use crate::dialect::open402::{self, Negotiated, Proof};
 use crate::dialect::{self, Dialect, Found, Payment, x402_v1, x402_v2};
-use crate::engine::Engine;
+use crate::engine::{Engine, Shared};
 use crate::http::{Line, envelope, find};
 use crate::options::ContextMode;
 use crate::sys::clock::Now;
@@ -20,7 +20,8 @@ impl Engine {
     /// As [`Engine::on_request`], with clocks that are read only if there is something to do: reading them costs
     /// more than an ordinary request does.
     pub fn on_request_with(&self, now: impl FnOnce() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
-        if !self.shared.enabled {
+        // The ordinary request ends here, in a small frame: what begins an exchange has a large one.
+        if !self.shared.enabled || self.shared.guarded(|| true, || is_ordinary(&self.shared, request)) {
             return None;
         }
         self.shared.guarded(|| None, || begin(self, now, request))
@@ -51,6 +52,27 @@ impl Engine {
     }
 }
 
+/// Whether there is surely nothing to do before the response. May say no to an ordinary request; never yes to another.
+fn is_ordinary(shared: &Shared, request: &RequestHead<'_>) -> bool {
+    let options = &*shared.options;
+    if options.visits || glance(request) != Glance::Ordinary {
+        return false;
+    }
+    let (path, query) = match memchr::memchr(b'?', request.target) {
+        Some(mark) => (&request.target[..mark], &request.target[mark + 1..]),
+        None => (request.target, &b""[..]),
+    };
+    let answered = options.feedback && path.starts_with(options.base_path.as_bytes());
+    let is_document =
+        options.openapi.as_ref().is_some_and(|openapi| openapi.paths.iter().any(|known| known.as_bytes() == path))
+            || (options.discovery && path.starts_with(b"/.well-known/"));
+    // Every context parameter has an underscore, as it is or behind a percent sign.
+    let may_have_context =
+        !query.is_empty() && options.agent_context != ContextMode::Off && memchr::memchr2(b'%', b'_', query).is_some();
+    !(answered || is_document || may_have_context)
+}
+
+#[inline(never)]
 fn begin(engine: &Engine, now: impl FnOnce() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
     let shared = &engine.shared;
     let paid = match glance(request) {

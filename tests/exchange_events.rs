@@ -67,7 +67,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => byte == b'-',
-            14 => byte == b'4',
+            14 => byte == b'7',
             _ => byte.is_ascii_hexdigit(),
         })
 }

@@ -42,7 +42,7 @@ impl Engine {
     #[napi(catch_unwind)]
     pub fn on_request<'env>(&self, env: &'env Env, head: &[u8], length: u32) -> Result<Either<Begun<'env>, Null>> {
         let flat = &head[..head.len().min(length as usize)];
-        begun(env, with_request(flat, |request| self.inner.on_request(Now::read(), request)))
+        begun(env, with_request(flat, |request| self.inner.on_request_with(Now::read, request)))
     }
 
     /// For a request that got `null` and is answered 402. `null`: let the response pass.

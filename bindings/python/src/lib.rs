@@ -79,7 +79,7 @@ impl Engine {
         let head = Head::read(headers, Style::default())?;
         let lines = head.lines();
         let request = request_head(&method, &target, &lines, client_ip.as_deref());
-        begun(py, self.inner.on_request(Now::read(), &request), &head)
+        begun(py, self.inner.on_request_with(Now::read, &request), &head)
     }
 
     #[allow(clippy::too_many_arguments)]

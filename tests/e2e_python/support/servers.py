@@ -53,8 +53,8 @@ def gunicorn(app, *more, port):
 def uwsgi(app, *more, port):
     module, _, name = app.partition(":")
     command = [BIN / "uwsgi", "--http-socket", f"127.0.0.1:{port}", "--module", module, "--callable", name, "--master"]
-    # Die on TERM instead of reloading; no python path of its own. Without post-buffering uWSGI resets the connection of an
-    # answer whose request body nobody has read, as a 402 to a POST is.
+    # Die on TERM instead of reloading; no python path of its own. Without post-buffering uWSGI itself resets the connection of
+    # an answer whose request body nobody has read, as a 402 to a POST is: 13 of 300 without us, 15 of 300 with us.
     return [
         *command,
         "--post-buffering",

@@ -7,9 +7,8 @@
 //! Not done on purpose: no clock and no locking. Expiry is the owner's business, a value carries its own time.
 
 use crate::sys::random;
-use hmac::{Hmac, KeyInit, Mac};
 use lru::LruCache;
-use sha2::Sha256;
+use siphasher::sip128::{Hasher128, SipHasher24};
 use std::hash::{BuildHasher, Hasher};
 use std::num::NonZeroUsize;
 
@@ -84,33 +83,28 @@ impl<V> Bounded<V> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key(u128);
 
-/// Turns clients' bytes into keys: HMAC-SHA256 under a secret of its own, cut to 128 bits. The secret never leaves the
-/// process, and a forked child makes a new one with the rest of its state.
+/// Turns clients' bytes into keys: SipHash-2-4 of 128 bits under a secret of its own, a keyed hash made for tables that
+/// strangers fill. The secret never leaves the process, and a forked child makes a new one with the rest of its state.
 #[derive(Clone)]
-pub struct Keyer(Hmac<Sha256>);
+pub struct Keyer(SipHasher24);
 
 impl Keyer {
     /// A keyer with a fresh random secret.
     pub fn new() -> Keyer {
-        let mut secret = [0; 32];
+        let mut secret = [0; 16];
         random::fill(&mut secret);
-        match Hmac::new_from_slice(&secret) {
-            Ok(state) => Keyer(state),
-            Err(_) => unreachable!("HMAC takes a key of any length"),
-        }
+        Keyer(SipHasher24::new_with_key(&secret))
     }
 
     /// The key of `parts` within `purpose`. Each part counts with its length: ("ab", "c") is not ("a", "bc").
     pub fn key(&self, purpose: u8, parts: &[&[u8]]) -> Key {
-        let mut state = self.0.clone();
-        state.update(&[purpose]);
+        let mut state = self.0;
+        state.write_u8(purpose);
         for part in parts {
-            state.update(&(part.len() as u64).to_le_bytes());
-            state.update(part);
+            state.write_u64((part.len() as u64).to_le());
+            state.write(part);
         }
-        let mut first = [0; 16];
-        first.copy_from_slice(&state.finalize().into_bytes()[..16]);
-        Key(u128::from_le_bytes(first))
+        Key(state.finish128().as_u128())
     }
 }
 

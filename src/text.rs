@@ -6,11 +6,11 @@ use std::borrow::Cow;
 
 /// Runs of control characters become one space, white space around goes, the rest is cut to `limit` units.
 /// Characters that turn the reading direction count as controls: they hide what a log line says.
-pub(crate) fn clean(text: &str, limit: usize) -> String {
+pub(crate) fn clean(text: &str, limit: usize) -> Cow<'_, str> {
     let text = text.trim_matches(|one: char| one.is_whitespace() || is_control(one));
     // Nearly every text is short and printable ASCII. Without an early exit, so that many bytes are looked at at a time.
     if text.len() <= limit && text.bytes().fold(true, |plain, byte| plain & (0x20..0x7f).contains(&byte)) {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len().min(limit * 4));
     let mut units = 0;
@@ -27,7 +27,15 @@ pub(crate) fn clean(text: &str, limit: usize) -> String {
         }
         in_run = control;
     }
-    out
+    Cow::Owned(out)
+}
+
+/// The same of bytes that should be text, read as [`lossy`] does.
+pub(crate) fn clean_bytes(bytes: &[u8], limit: usize) -> Cow<'_, str> {
+    match lossy(bytes) {
+        Cow::Borrowed(text) => clean(text, limit),
+        Cow::Owned(text) => Cow::Owned(clean(&text, limit).into_owned()),
+    }
 }
 
 /// Bytes as text; each run of what is no text (a lone surrogate, say) becomes one U+FFFD.

@@ -88,7 +88,7 @@ impl AgentContext {
 /// Cleans what was sent and gives known names their one spelling. `search_query` is dropped where the option is off.
 pub(crate) fn normalise(raw: &Raw, search_query: bool) -> AgentContext {
     let mut cleaned = raw.0.iter().zip(LIMITS).map(|(given, limit)| {
-        let value = text::clean(given.text()?, limit);
+        let value = text::clean(given.text()?, limit).into_owned();
         (!value.is_empty()).then_some(value)
     });
     let mut next = || cleaned.next().flatten();

@@ -104,20 +104,29 @@ pub(crate) fn challenge(text: &[u8]) -> Found<Challenge> {
     }
 }
 
-/// Members of a payment that tell what it pays.
-pub(crate) const FACT_NAMES: [&str; 4] = ["payload", "accepted", "network", "scheme"];
-
 /// A payment that decoded as one. Its text is kept for the facts that events report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Payment {
     pub dialect: Dialect,
     /// The decoded header; empty in open402, whose facts are in `proof`.
     pub text: Vec<u8>,
-    /// Where its [`FACT_NAMES`] stand.
-    pub places: [Slot; 4],
+    /// Where in `text` the facts stand.
+    pub facts: FactPlaces,
     pub proof: Option<open402::Proof>,
     /// The payer's copy of the resource's URL: a hint only, the payer may have written anything.
     pub resource_url: Option<String>,
+}
+
+/// Where a payment of x402 tells what it pays; absent where it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FactPlaces {
+    /// Of v1: `network` and `scheme` of the payment itself.
+    pub network: Slot,
+    pub scheme: Slot,
+    /// Of v2: `network`, `amount`, `scheme` and `asset` of `accepted`.
+    pub accepted: [Slot; 4],
+    /// `from` and `value` of `payload.authorization`.
+    pub authorization: [Slot; 2],
 }
 
 /// What a settlement header says.
@@ -142,22 +151,66 @@ pub(crate) fn version(text: &[u8], slot: &Slot) -> Found<u8> {
 
 /// The payment that a decoded payment header holds, by its own version.
 pub(crate) fn payment(text: Vec<u8>) -> Found<Payment> {
-    let [payload, accepted, network, scheme] = FACT_NAMES;
-    let members = scan::document(&text, ["x402Version", "resource", payload, accepted, network, scheme])?;
-    let [version_slot, resource, payload, accepted, network, scheme] = &members.slots;
+    let (members, inner) = read_payment(&text)?;
+    let [version_slot, _, payload, accepted, network, scheme] = &members.slots;
     let is = |slot: &Slot, kind| matches!(slot, Slot::One(range) if scan::kind(&text, range.start) == kind);
-    match version(&text, version_slot)? {
+    let (dialect, resource_url) = match version(&text, version_slot)? {
         2 if is(payload, Kind::Object) && is(accepted, Kind::Object) => {
-            let resource_url = x402_v2::resource_url(&text, resource);
-            let [_, _, places @ ..] = members.slots;
-            Ok(Payment { dialect: Dialect::X402V2, resource_url, proof: None, places, text })
+            (Dialect::X402V2, string_of(&text, &inner.resource_url))
         }
-        1 if is(payload, Kind::Object) && is(scheme, Kind::Text) && is(network, Kind::Text) => {
-            let [_, _, places @ ..] = members.slots;
-            Ok(Payment { dialect: Dialect::X402V1, resource_url: None, proof: None, places, text })
+        1 if is(payload, Kind::Object) && is(scheme, Kind::Text) && is(network, Kind::Text) => (Dialect::X402V1, None),
+        _ => return Err(Skip::NotRecognised),
+    };
+    Ok(Payment { dialect, resource_url, proof: None, facts: inner.facts, text })
+}
+
+/// What stands inside the members of a payment.
+#[derive(Debug, Default)]
+pub(crate) struct PaymentParts {
+    resource_url: Slot,
+    pub facts: FactPlaces,
+}
+
+/// Reads a payment once, with the places inside it that are needed later.
+pub(crate) fn read_payment(text: &[u8]) -> Result<(Members<6>, PaymentParts), Fault> {
+    let names = ["x402Version", "resource", "payload", "accepted", "network", "scheme"];
+    let (mut resource, mut authorization, mut chosen) = (None, None, None);
+    let mut payload_is_one = false;
+    let members = scan::document_with(text, names, |index, at| match index {
+        1 => Members::keep(scan::object(text, at, ["url"]), &mut resource),
+        2 => {
+            authorization = None;
+            let payload = scan::object_with(text, at, ["authorization"], |_, at| {
+                Members::keep(scan::object(text, at, ["from", "value"]), &mut authorization)
+            });
+            Some(payload.map(|payload| {
+                payload_is_one = matches!(payload.slots[0], Slot::One(_));
+                payload.close + 1
+            }))
         }
-        _ => Err(Skip::NotRecognised),
+        3 => Members::keep(scan::object(text, at, ["network", "amount", "scheme", "asset"]), &mut chosen),
+        _ => None,
+    })?;
+    let is_one = |slot: &Slot| matches!(slot, Slot::One(_));
+    let [_, url, payload, accepted, network, scheme] = &members.slots;
+    let mut parts = PaymentParts::default();
+    if let Some(Members { slots: [found], .. }) = resource.filter(|_| is_one(url)) {
+        parts.resource_url = found;
     }
+    if let Some(found) = authorization.filter(|_| payload_is_one && is_one(payload)) {
+        parts.facts.authorization = found.slots;
+    }
+    if let Some(found) = chosen.filter(|_| is_one(accepted)) {
+        parts.facts.accepted = found.slots;
+    }
+    (parts.facts.network, parts.facts.scheme) = (network.clone(), scheme.clone());
+    Ok((members, parts))
+}
+
+/// The text of a string value that is UTF-8.
+fn string_of(text: &[u8], slot: &Slot) -> Option<String> {
+    let Slot::One(range) = slot else { return None };
+    String::from_utf8(scan::text_of(text, range)?.into_owned()).ok()
 }
 
 /// `success` of a receipt: only a literal true or false says anything.

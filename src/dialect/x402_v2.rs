@@ -6,7 +6,7 @@
 
 use super::{
     DescriptionPlace, EXTENSION_NAMES, ExtensionPlace, Found, Settlement, accepts_array, description_place,
-    error_is_text, settlement, version,
+    error_is_text, settlement, string_of, version,
 };
 use crate::json::scan::{self, Kind, Members, Slot};
 use crate::verdict::Skip;
@@ -25,71 +25,80 @@ pub(crate) struct Challenge {
     pub resource_url: Option<String>,
 }
 
-/// Where a v2 receipt may take additions.
+/// A receipt: what it says, and where it may take additions.
 #[derive(Clone, Debug)]
 pub(crate) struct Receipt {
-    pub document: Members<2>,
+    /// The document's top-level object.
+    pub document: Members<6>,
     /// An error where `extensions` stands there twice; the settlement is known all the same.
     pub extensions: Found<ExtensionPlace>,
     pub settlement: Option<Settlement>,
 }
 
+impl Receipt {
+    /// `payer`, `network` and `transaction`.
+    pub fn facts(&self) -> &[Slot] {
+        &self.document.slots[2..5]
+    }
+
+    pub fn error_reason(&self) -> &Slot {
+        &self.document.slots[5]
+    }
+}
+
 /// Members of a challenge, in the order of `document.slots`.
 const NAMES: [&str; 5] = ["x402Version", "error", "resource", "accepts", "extensions"];
+/// Members of a receipt, in the order of `document.slots`.
+const RECEIPT_NAMES: [&str; 6] = ["success", "extensions", "payer", "network", "transaction", "errorReason"];
 
 pub(crate) fn challenge(text: &[u8]) -> Found<Challenge> {
-    let document = scan::document(text, NAMES)?;
+    let (mut described, mut extended) = (None, None);
+    let document = scan::document_with(text, NAMES, |index, at| match index {
+        2 => Members::keep(scan::object(text, at, ["description", "url"]), &mut described),
+        4 => Members::keep(scan::object(text, at, EXTENSION_NAMES), &mut extended),
+        _ => None,
+    })?;
     let [version_slot, error, resource, accepts, extensions] = &document.slots;
     if version(text, version_slot)? != 2 {
         return Err(Skip::NotRecognised);
     }
     error_is_text(text, error)?;
     accepts_array(text, accepts)?;
-    let (description, resource_url) = match resource {
-        Slot::One(range) if scan::kind(text, range.start) == Kind::Object => {
-            let Members { slots: [description, url], close, empty } =
-                scan::object(text, range.start, ["description", "url"])?;
+    let (description, resource_url) = match (resource, described) {
+        (Slot::Repeated, _) => return Err(Skip::Ambiguous),
+        (Slot::One(_), Some(Members { slots: [description, url], close, empty })) => {
             let described = Members { slots: [description], close, empty };
             (description_place(text, described)?, string_of(text, &url))
         }
-        Slot::Repeated => return Err(Skip::Ambiguous),
         _ => (DescriptionPlace::Nowhere, None),
     };
-    let extensions = extension_place(text, extensions)?;
+    let extensions = extension_place(text, extensions, extended)?;
     Ok(Challenge { resource_url, description, extensions, document })
 }
 
+/// Reads a receipt of either version.
 pub(crate) fn receipt(text: &[u8]) -> Found<Receipt> {
-    let document = scan::document(text, ["success", "extensions"])?;
-    let [success, extensions] = &document.slots;
-    let (settlement, extensions) = (settlement(text, success), extension_place(text, extensions));
+    let mut extended = None;
+    let document = scan::document_with(text, RECEIPT_NAMES, |index, at| match index {
+        1 => Members::keep(scan::object(text, at, EXTENSION_NAMES), &mut extended),
+        _ => None,
+    })?;
+    let [success, extensions, ..] = &document.slots;
+    let (settlement, extensions) = (settlement(text, success), extension_place(text, extensions, extended));
     Ok(Receipt { document, extensions, settlement })
 }
 
-/// `resource.url`, where it is text.
-pub(super) fn resource_url(text: &[u8], resource: &Slot) -> Option<String> {
-    let Slot::One(range) = resource else { return None };
-    string_of(text, &scan::object(text, range.start, ["url"]).ok()?.slots[0])
-}
-
-fn string_of(text: &[u8], slot: &Slot) -> Option<String> {
-    let Slot::One(range) = slot else { return None };
-    String::from_utf8(scan::text_of(text, range)?.into_owned()).ok()
-}
-
-/// Where our key may go.
-fn extension_place(text: &[u8], extensions: &Slot) -> Found<ExtensionPlace> {
+/// Where our key may go; `object`: what is inside `extensions`, if it is one.
+fn extension_place(text: &[u8], extensions: &Slot, object: Option<Members<3>>) -> Found<ExtensionPlace> {
     let range = match extensions {
         Slot::Absent => return Ok(ExtensionPlace::Absent),
         Slot::Repeated => return Err(Skip::Ambiguous),
         Slot::One(range) => range,
     };
-    match scan::kind(text, range.start) {
-        Kind::Null => Ok(ExtensionPlace::Null(range.clone())),
-        Kind::Object => match scan::object(text, range.start, EXTENSION_NAMES)? {
-            object if object.slots[0] == Slot::Absent => Ok(ExtensionPlace::Member(object)),
-            _ => Ok(ExtensionPlace::Ours),
-        },
-        _ => Ok(ExtensionPlace::Nowhere),
+    match object {
+        Some(object) if object.slots[0] == Slot::Absent => Ok(ExtensionPlace::Member(object)),
+        Some(_) => Ok(ExtensionPlace::Ours),
+        None if scan::kind(text, range.start) == Kind::Null => Ok(ExtensionPlace::Null(range.clone())),
+        None => Ok(ExtensionPlace::Nowhere),
     }
 }

@@ -1,6 +1,8 @@
 //! The end of an exchange: what became of the answer, told to the backend as events.
 
-use super::{Exchange, Phase, Purpose, diagnosis};
+use std::borrow::Cow;
+
+use super::{Exchange, Phase, Purpose, diagnosis, paid};
 use crate::backend::{self, Event, Happened, Interaction, InteractionId, Text};
 use crate::dialect::Settlement;
 use crate::feedback::payment_facts::{PaymentFacts, payment_facts};
@@ -87,10 +89,10 @@ impl Exchange {
 
     fn interaction(&self, happened: &Happened<'_>, outcome: &str, status: u16, latency_ms: u64) -> Event {
         let facts = facts(self);
-        fn told(fact: &Option<String>) -> Option<Text<'_>> {
+        fn told<'f>(fact: &'f Option<Cow<'_, str>>) -> Option<Text<'f>> {
             fact.as_deref().map(Text::from)
         }
-        let reason = self.receipt.as_deref().and_then(error_reason);
+        let reason = self.receipt.as_ref().and_then(paid::Told::error_reason);
         Event::interaction(
             happened,
             &Interaction {
@@ -127,22 +129,24 @@ impl Drop for Exchange {
 }
 
 /// What is known of the payment: the payer's claim, corrected by a successful receipt.
-pub(super) fn facts(exchange: &Exchange) -> PaymentFacts {
+pub(super) fn facts(exchange: &Exchange) -> PaymentFacts<'_> {
     let Some(payment) = &exchange.payment else { return PaymentFacts::default() };
     if let Some(proof) = &payment.proof {
         let price = exchange.engine.shared.state().route_challenges(&exchange.method, &exchange.path).flatten();
         return PaymentFacts {
-            payer: proof.payer_address.clone(),
-            network: proof.chain.clone(),
-            amount: price.as_ref().map(|price| price.amount.clone()),
-            asset: price.map(|price| price.token),
-            transaction: Some(proof.tx_hash.clone()),
+            payer: proof.payer_address.as_deref().map(Cow::Borrowed),
+            network: proof.chain.as_deref().map(Cow::Borrowed),
+            amount: price.as_ref().map(|price| Cow::Owned(price.amount.clone())),
+            asset: price.map(|price| Cow::Owned(price.token)),
+            transaction: Some(Cow::Borrowed(&proof.tx_hash)),
             scheme: None,
         };
     }
-    let claimed = payment_facts(&payment.text, &payment.places);
-    match (&exchange.receipt, exchange.settlement) {
-        (Some(receipt), Some(Settlement::Succeeded)) => claimed.settled_by(receipt),
+    let claimed = payment_facts(&payment.text, &payment.facts);
+    match &exchange.receipt {
+        Some(told) if exchange.settlement == Some(Settlement::Succeeded) => {
+            claimed.settled_by(&told.text, &told.receipt)
+        }
         _ => claimed,
     }
 }
@@ -173,14 +177,4 @@ pub(super) fn with_happened(exchange: &Exchange, tell: impl FnOnce(&Happened<'_>
         user_agent: exchange.caller.captured_agent(),
         agent_context: &context,
     });
-}
-
-fn error_reason(receipt: &[u8]) -> Option<String> {
-    // Hardly any receipt has one: not worth a second walk over the rest.
-    if memchr::memmem::find(receipt, b"errorReason").is_none() && !receipt.contains(&b'\\') {
-        return None;
-    }
-    let members = scan::document(receipt, ["errorReason"]).ok()?;
-    let Slot::One(range) = &members.slots[0] else { return None };
-    String::from_utf8(scan::text_of(receipt, range)?.into_owned()).ok()
 }

@@ -120,8 +120,8 @@ pub struct Exchange {
     link: Option<Arc<Link>>,
     id: Option<FeedbackId>,
     settlement: Option<Settlement>,
-    /// The decoded receipt.
-    receipt: Option<Vec<u8>>,
+    /// The decoded receipt that said so.
+    receipt: Option<paid::Told>,
     reservation: Option<Reservation>,
     /// The dialect that recognised the answer as a challenge.
     challenged: Option<Dialect>,

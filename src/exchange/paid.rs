@@ -2,14 +2,14 @@
 
 use super::answer::{self, Reading};
 use super::{Exchange, Phase, ResponseHead, diagnosis, proof};
-use crate::dialect::{Dialect, Found, Settlement, settlement as said, x402_v1, x402_v2};
+use crate::dialect::{Dialect, Found, Settlement, x402_v1, x402_v2};
 use crate::feedback::body::{self, Standing};
 use crate::feedback::wording::ID_HEADER;
 use crate::feedback::{FeedbackId, Link, ladder, receipt};
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
 use crate::http::head::{self, HeaderLine};
 use crate::http::{Line, caching, envelope, find};
-use crate::json::scan;
+use crate::json::scan::{self, Slot};
 use crate::sys::clock::Now;
 use crate::verdict::{Action, Edit, Skip, Verdict};
 
@@ -43,23 +43,45 @@ fn proof_settled(exchange: &Exchange, now: Now) {
     }
 }
 
-/// What the receipt headers of a response say: a failure on any line counts, a success must be alone.
-/// With the decoded receipt that said so.
-pub(super) fn settlement(response: &ResponseHead<'_>) -> (Option<Settlement>, Option<Vec<u8>>) {
-    let mut lines = RECEIPT_HEADERS.iter().flat_map(|name| head::all(response.headers, name)).map(|value| {
+/// A receipt header, read once for all that is made of it.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// The decoded value.
+    pub text: Vec<u8>,
+    pub receipt: x402_v2::Receipt,
+}
+
+impl Told {
+    fn read(value: &[u8]) -> Option<Told> {
         let text = envelope::decode(value)?;
-        let members = scan::document(&text, ["success"]).ok()?;
-        Some((said(&text, &members.slots[0])?, text))
+        let receipt = x402_v2::receipt(&text).ok()?;
+        Some(Told { text, receipt })
+    }
+
+    /// Its `errorReason`, where it is text.
+    pub fn error_reason(&self) -> Option<String> {
+        let Slot::One(range) = self.receipt.error_reason() else { return None };
+        String::from_utf8(scan::text_of(&self.text, range)?.into_owned()).ok()
+    }
+}
+
+/// What the receipt headers of a response say: a failure on any line counts, a success must be alone.
+/// With the receipt that said so.
+pub(super) fn settlement(response: &ResponseHead<'_>) -> (Option<Settlement>, Option<Told>) {
+    let mut lines = RECEIPT_HEADERS.iter().flat_map(|name| head::all(response.headers, name)).map(|value| {
+        let told = Told::read(value)?;
+        Some((told.receipt.settlement?, told))
     });
     let Some(first) = lines.next() else { return (None, None) };
-    let mut alone = true;
-    let mut failed = first.as_ref().filter(|(settlement, _)| *settlement == Settlement::Failed).cloned();
+    let mut said = first;
     for other in lines {
-        alone = false;
-        failed = failed.or(other.filter(|(settlement, _)| *settlement == Settlement::Failed));
+        let failed = |line: &Option<(Settlement, Told)>| matches!(line, Some((Settlement::Failed, _)));
+        if !failed(&said) {
+            said = other.filter(|(settlement, _)| *settlement == Settlement::Failed);
+        }
     }
-    match failed.or(first.filter(|_| alone)) {
-        Some((settlement, text)) => (Some(settlement), Some(text)),
+    match said {
+        Some((settlement, told)) => (Some(settlement), Some(told)),
         None => (None, None),
     }
 }
@@ -156,8 +178,19 @@ fn receipt_edit(
     id: FeedbackId,
 ) -> Found<Option<Edit>> {
     let Line::One(value) = find(response.headers, x402_v2::RECEIPT_HEADER) else { return Ok(None) };
-    let Some(text) = envelope::decode(value) else { return Ok(None) };
-    let Ok(found) = x402_v2::receipt(&text) else { return Ok(None) };
+    // Mostly the one that the settlement was read from.
+    let read;
+    let told = match &exchange.receipt {
+        Some(told) if Line::Absent == find(response.headers, x402_v1::RECEIPT_HEADER) => told,
+        _ => match Told::read(value) {
+            Some(told) => {
+                read = told;
+                &read
+            }
+            None => return Ok(None),
+        },
+    };
+    let (text, found) = (&told.text, &told.receipt);
     if found.extensions == Ok(crate::dialect::ExtensionPlace::Ours) {
         return Err(Skip::AlreadyOurs);
     }
@@ -171,7 +204,7 @@ fn receipt_edit(
         ladder::may_grow(&ladder::VALUE, value.len(), length)
             && ladder::may_grow(&ladder::HEAD, before, with_edits - value.len() + length)
     };
-    match receipt::decorate(&text, &found, link, id.as_str(), options.tone, options.extension_schema, fits) {
+    match receipt::decorate(text, found, link, id.as_str(), options.tone, options.extension_schema, fits) {
         Ok(made) => Ok(Some(Edit::set(x402_v2::RECEIPT_HEADER, envelope::encode(&made)))),
         Err(skip) => {
             exchange.skip(skip);

@@ -215,7 +215,7 @@ fn payment(request: &RequestHead<'_>) -> Found<Option<Payment>> {
             let payment = Payment {
                 dialect: Dialect::Open402,
                 text: Vec::new(),
-                places: Default::default(),
+                facts: Default::default(),
                 resource_url: None,
                 proof: Some(proof),
             };

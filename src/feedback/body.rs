@@ -61,18 +61,18 @@ pub(crate) fn enrich(
     hint: bool,
 ) -> Vec<u8> {
     // Written in place: a large body is copied once.
-    let mut out = Vec::with_capacity(body.len() + wording::body_members_room(link));
+    let mut out = Vec::with_capacity(body.len() + link.body_members_room());
     out.extend_from_slice(&body[..close]);
     if !empty {
         out.push(b',');
     }
     match layout {
-        Layout::Flat => wording::write_body_members(&mut out, link, id.as_str(), hint),
+        Layout::Flat => wording::write_body_members(&mut out, link, id, hint),
         Layout::Nested => {
             for part in ["\"", NESTED_NAME, "\":{"] {
                 out.extend_from_slice(part.as_bytes());
             }
-            wording::write_body_members(&mut out, link, id.as_str(), hint);
+            wording::write_body_members(&mut out, link, id, hint);
             out.push(b'}');
         }
     }

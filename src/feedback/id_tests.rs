@@ -64,3 +64,21 @@ fn f07_an_id_of_the_previous_key_stays_valid_for_its_ttl() {
     assert_eq!(rotated.verify(id.as_str().as_bytes(), NOW + DAY + 1000, DAY), Verification::Expired);
     assert_eq!(Keys::new("new", []).verify(id.as_str().as_bytes(), NOW, DAY), Verification::BadSignature);
 }
+
+#[test]
+fn f01_the_shape_of_an_id_is_told_without_decoding_it() {
+    let keys = Keys::new(KEY, []);
+    for round in 0..64u8 {
+        let id = keys.mint(NOW + u64::from(round) * 1_000, [round; 6]);
+        for place in 0..LEN {
+            for byte in 0..=255 {
+                let mut text = *id.as_bytes();
+                text[place] = byte;
+                assert_eq!(parse(&text).is_some(), canonical(&text).is_some(), "{byte} at {place}");
+            }
+        }
+    }
+    for length in [0, 1, 21, 23, 44] {
+        assert_eq!(parse(&vec![b'A'; length]), None);
+    }
+}

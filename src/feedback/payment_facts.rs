@@ -2,46 +2,43 @@
 //!
 //! What a payment header says is the payer's claim; whether it is true is known only after settlement, and the event says so.
 
-use crate::json::scan::{self, Kind};
-use crate::json::{Members, Slot};
+use std::borrow::Cow;
+
+use crate::dialect::{FactPlaces, x402_v2::Receipt};
+use crate::json::Slot;
+use crate::json::scan;
 use crate::text;
 
 /// What a payment header, or a receipt, says of a payment. Each a text of at most 256 UTF-16 units; `None` = not told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PaymentFacts {
-    pub payer: Option<String>,
-    pub network: Option<String>,
-    pub amount: Option<String>,
-    pub scheme: Option<String>,
-    pub asset: Option<String>,
+pub(crate) struct PaymentFacts<'t> {
+    pub payer: Option<Cow<'t, str>>,
+    pub network: Option<Cow<'t, str>>,
+    pub amount: Option<Cow<'t, str>>,
+    pub scheme: Option<Cow<'t, str>>,
+    pub asset: Option<Cow<'t, str>>,
     /// Only a receipt tells it.
-    pub transaction: Option<String>,
+    pub transaction: Option<Cow<'t, str>>,
 }
 
-/// Reads a v1 or v2 payment, whose [`FACT_NAMES`](crate::dialect::FACT_NAMES) stand at `places`. What is missing or not a
-/// text is not told; nothing is refused.
-pub(crate) fn payment_facts(json: &[u8], places: &[Slot; 4]) -> PaymentFacts {
-    let [payload, accepted, network, scheme] = places;
-    let accepted = inside(json, accepted, ["network", "amount", "scheme", "asset"]);
-    let authorization =
-        inside(json, payload, ["authorization"]).and_then(|payload| inside(json, &payload.slots[0], ["from", "value"]));
-    let of_accepted = |index: usize| accepted.as_ref().and_then(|found| fact(json, &found.slots[index]));
-    let of_authorization = |index: usize| authorization.as_ref().and_then(|found| fact(json, &found.slots[index]));
+/// The facts of a v1 or v2 payment. What is missing or not a text is not told; nothing is refused.
+pub(crate) fn payment_facts<'t>(json: &'t [u8], places: &FactPlaces) -> PaymentFacts<'t> {
+    let [network, amount, scheme, asset] = &places.accepted;
+    let [from, value] = &places.authorization;
     PaymentFacts {
-        payer: of_authorization(0),
-        network: of_accepted(0).or_else(|| fact(json, network)),
-        amount: of_accepted(1).or_else(|| of_authorization(1)),
-        scheme: of_accepted(2).or_else(|| fact(json, scheme)),
-        asset: of_accepted(3),
+        payer: fact(json, from),
+        network: fact(json, network).or_else(|| fact(json, &places.network)),
+        amount: fact(json, amount).or_else(|| fact(json, value)),
+        scheme: fact(json, scheme).or_else(|| fact(json, &places.scheme)),
+        asset: fact(json, asset),
         transaction: None,
     }
 }
 
-impl PaymentFacts {
+impl<'t> PaymentFacts<'t> {
     /// What a successful receipt tells counts before what the payer claimed.
-    pub fn settled_by(mut self, receipt_json: &[u8]) -> Self {
-        if let Ok(receipt) = scan::document(receipt_json, ["payer", "network", "transaction"]) {
-            let [payer, network, transaction] = &receipt.slots;
+    pub fn settled_by(mut self, receipt_json: &'t [u8], receipt: &Receipt) -> Self {
+        if let [payer, network, transaction] = receipt.facts() {
             self.payer = fact(receipt_json, payer).or(self.payer);
             self.network = fact(receipt_json, network).or(self.network);
             self.transaction = fact(receipt_json, transaction).or(self.transaction);
@@ -50,14 +47,12 @@ impl PaymentFacts {
     }
 }
 
-fn inside<const N: usize>(json: &[u8], slot: &Slot, names: [&str; N]) -> Option<Members<N>> {
+fn fact<'t>(json: &'t [u8], slot: &Slot) -> Option<Cow<'t, str>> {
     let Slot::One(range) = slot else { return None };
-    (scan::kind(json, range.start) == Kind::Object).then(|| scan::object(json, range.start, names).ok()).flatten()
-}
-
-fn fact(json: &[u8], slot: &Slot) -> Option<String> {
-    let Slot::One(range) = slot else { return None };
-    let value = text::clean(&text::lossy(&scan::text_of(json, range)?), FACT_LIMIT);
+    let value = match scan::text_of(json, range)? {
+        Cow::Borrowed(raw) => text::clean_bytes(raw, FACT_LIMIT),
+        Cow::Owned(read) => Cow::Owned(text::clean_bytes(&read, FACT_LIMIT).into_owned()),
+    };
     (!value.is_empty()).then_some(value)
 }
 

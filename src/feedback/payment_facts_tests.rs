@@ -1,9 +1,9 @@
 use super::*;
-use crate::dialect::FACT_NAMES;
+use crate::dialect::{read_payment, x402_v2};
 use crate::http::envelope;
 use serde_json::{Value, json};
 
-fn told(facts: &PaymentFacts) -> Value {
+fn told(facts: &PaymentFacts<'_>) -> Value {
     let fields = [
         ("payer", &facts.payer),
         ("network", &facts.network),
@@ -13,7 +13,7 @@ fn told(facts: &PaymentFacts) -> Value {
         ("transaction", &facts.transaction),
     ];
     Value::Object(
-        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into()))).collect(),
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.as_deref()?.into()))).collect(),
     )
 }
 
@@ -38,25 +38,41 @@ fn e01_e13_a_hostile_payment_tells_short_clean_text() {
     assert_eq!(told(&read(json.as_bytes())), json!({"amount": "9".repeat(256), "network": "a\u{fffd}b c"}));
     let deep = format!(r#"{{"payload":{}1{},"network":"base"}}"#, "[".repeat(100_000), "]".repeat(100_000));
     let small = std::thread::Builder::new().stack_size(64 * 1024);
-    let facts = small.spawn(move || read(deep.as_bytes())).unwrap().join().unwrap();
-    assert_eq!(told(&facts), json!({"network": "base"}));
+    let facts = small.spawn(move || told(&read(deep.as_bytes()))).unwrap().join().unwrap();
+    assert_eq!(facts, json!({"network": "base"}));
 }
 
 #[test]
 fn d02_a_receipt_counts_before_the_claim_and_a_failure_reports_little() {
     let claimed = read(br#"{"payload":{"authorization":{"from":"0x1","value":"5"}},"accepted":{"network":"eip155:1","scheme":"exact"}}"#);
-    let settled = claimed.clone().settled_by(br#"{"success":true,"payer":"0x2","transaction":"0xt","network":5}"#);
+    let receipt = br#"{"success":true,"payer":"0x2","transaction":"0xt","network":5}"#;
+    let settled = claimed.clone().settled_by(receipt, &x402_v2::receipt(receipt).unwrap());
     assert_eq!(
         told(&settled),
         json!({"payer": "0x2", "network": "eip155:1", "amount": "5", "scheme": "exact", "transaction": "0xt"})
     );
-    assert_eq!(told(&claimed.clone().settled_by(b"junk")), told(&claimed));
+    let silent = br#"{"success":true,"payer":1,"payer":"0x3"}"#;
+    assert_eq!(told(&claimed.clone().settled_by(silent, &x402_v2::receipt(silent).unwrap())), told(&claimed));
 }
 
 /// The facts of any JSON text, payment or not.
-fn read(json: &[u8]) -> PaymentFacts {
-    match scan::document(json, FACT_NAMES) {
-        Ok(payment) => payment_facts(json, &payment.slots),
+fn read(json: &[u8]) -> PaymentFacts<'_> {
+    match read_payment(json) {
+        Ok((_, parts)) => payment_facts(json, &parts.facts),
         Err(_) => PaymentFacts::default(),
+    }
+}
+
+#[test]
+fn what_stands_there_twice_tells_nothing() {
+    for (json, facts) in [
+        (r#"{"accepted":{"amount":"1"},"accepted":{"amount":"2"},"network":"base"}"#, json!({"network": "base"})),
+        (r#"{"payload":{"authorization":{"from":"0x1"},"authorization":{"from":"0x2"}}}"#, json!({})),
+        (r#"{"payload":{"authorization":{"from":"0x1"}},"payload":{"authorization":{"from":"0x2"}}}"#, json!({})),
+        (r#"{"payload":{"authorization":{"from":"0x1","from":"0x2","value":"7"}}}"#, json!({"amount": "7"})),
+        (r#"{"payload":{"authorization":{"from":"0x1"}},"accepted":[{"amount":"1"}]}"#, json!({"payer": "0x1"})),
+        (r#"{"payload":{"authorization":{"from":"0x1"},"authorization":5}}"#, json!({})),
+    ] {
+        assert_eq!(told(&read(json.as_bytes())), facts, "{json}");
     }
 }

@@ -106,7 +106,7 @@ impl Submission {
         put_optional(&mut out, "issue", self.issue);
         put_optional(&mut out, "note", self.note.as_deref());
         put_optional(&mut out, "via", Some(if via == Via::Get { "GET" } else { "POST" }));
-        let user_agent = user_agent.map(|bytes| text::clean(&text::lossy(bytes), USER_AGENT_LIMIT));
+        let user_agent = user_agent.map(|bytes| text::clean_bytes(bytes, USER_AGENT_LIMIT).into_owned());
         put_optional(&mut out, "user_agent", user_agent.as_deref().filter(|name| !name.is_empty()));
         if !request_headers.is_empty() {
             out.extend_from_slice(br#","request_headers":"#);

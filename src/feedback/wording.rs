@@ -3,21 +3,36 @@
 //! All ASCII, so a Latin-1 reader sees the same (the v1 codec is `btoa`). The parts are constants, so that the
 //! length of a text is known before it is built.
 
+use std::sync::OnceLock;
+
+use super::id::{self, FeedbackId};
+
 /// Where a rating goes: the rate URL (`<origin><base_path>/rate`), or the same-origin path where no origin is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Link {
     rate: String,
     path_len: usize,
+    /// What a paid body gains, written once: the same for every answer but for the id.
+    body_members: OnceLock<BodyMembers>,
 }
 
 impl Link {
     pub fn new(origin: &str, base_path: &str) -> Self {
         let rate = [origin, base_path, "/rate"].concat();
-        Link { path_len: rate.len() - origin.len(), rate }
+        Link { path_len: rate.len() - origin.len(), rate, body_members: OnceLock::new() }
     }
 
     pub fn rate(&self) -> &str {
         &self.rate
+    }
+
+    /// At most so many bytes does a paid body gain, in any layout.
+    pub fn body_members_room(&self) -> usize {
+        self.body_members().text.len() + LAYOUT_ROOM
+    }
+
+    fn body_members(&self) -> &BodyMembers {
+        self.body_members.get_or_init(|| BodyMembers::new(&self.rate))
     }
 
     /// Whether a text already speaks of this link, whoever wrote it.
@@ -146,32 +161,57 @@ pub(crate) fn compact_receipt_extension(link: &Link, id: &str, schema: bool) -> 
 }
 
 /// Writes the members of a paid body, without braces: `"feedback_id":…,"feedback_url":…[,"rate_this_call":…]`.
-pub(crate) fn write_body_members(out: &mut Vec<u8>, link: &Link, id: &str, hint: bool) {
-    put(out, &["\"feedback_id\":\"", id, "\",\"feedback_url\":\"", link.rate(), "?feedback_id=", id, "&outcome=\""]);
-    if !hint {
-        return;
+pub(crate) fn write_body_members(out: &mut Vec<u8>, link: &Link, id: FeedbackId, hint: bool) {
+    let members = link.body_members();
+    let (length, gaps) = if hint { (members.text.len(), 4) } else { (members.bare, 2) };
+    let start = out.len();
+    out.extend_from_slice(&members.text[..length]);
+    for gap in &members.gaps[..gaps] {
+        out[start + gap..][..id::LEN].copy_from_slice(id.as_bytes());
     }
-    put(
-        out,
-        &[
+}
+
+/// The members of a paid body with gaps where the id goes.
+#[derive(Clone, Debug)]
+struct BodyMembers {
+    text: Vec<u8>,
+    gaps: [usize; 4],
+    /// Length without the hint, which has the last two gaps.
+    bare: usize,
+}
+
+impl BodyMembers {
+    fn new(rate: &str) -> Self {
+        const GAP: &str = "----------------------";
+        const { assert!(GAP.len() == id::LEN) };
+        let bare: &[&str] =
+            &["\"feedback_id\":\"", GAP, "\",\"feedback_url\":\"", rate, "?feedback_id=", GAP, "&outcome=\""];
+        let hint: &[&str] = &[
             ",\"rate_this_call\":\"Please rate this service for other agents: GET ",
-            link.rate(),
+            rate,
             "?feedback_id=",
-            id,
+            GAP,
             "&outcome= with fully, partially or no appended (e.g. ",
-            link.rate(),
+            rate,
             "?feedback_id=",
-            id,
+            GAP,
             "&outcome=fully). Free, one request.",
             ISSUES,
             "\"",
-        ],
-    );
-}
-
-/// At most so many bytes do the members of a paid body take, whatever the id.
-pub(crate) fn body_members_room(link: &Link) -> usize {
-    640 + 3 * link.rate().len()
+        ];
+        let mut members =
+            BodyMembers { text: Vec::new(), gaps: [0; 4], bare: bare.iter().map(|part| part.len()).sum() };
+        let mut gaps = members.gaps.iter_mut();
+        for part in bare.iter().chain(hint) {
+            if *part == GAP
+                && let Some(gap) = gaps.next()
+            {
+                *gap = members.text.len();
+            }
+            members.text.extend_from_slice(part.as_bytes());
+        }
+        members
+    }
 }
 
 /// The lines after a text answer, behind the newline that ends the text.
@@ -179,6 +219,8 @@ pub(crate) fn text_trailer(link: &Link, id: &str) -> Vec<u8> {
     ["\nfeedback_id: ", id, "\nfeedback_url: ", link.rate(), "?feedback_id=", id, "&outcome=\n"].concat().into_bytes()
 }
 
+/// A comma, and the nested layout's name and braces.
+const LAYOUT_ROOM: usize = 32;
 /// Names the body members carry, in their order.
 pub(crate) const BODY_NAMES: [&str; 3] = ["feedback_id", "feedback_url", "rate_this_call"];
 /// The one name of the nested layout.

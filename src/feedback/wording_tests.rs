@@ -79,7 +79,7 @@ fn a35_a_mention_is_seen_with_and_without_an_origin() {
 fn everything_is_ascii() {
     for text in [
         challenge_extension(&link(), Tone::Lifecycle, true),
-        body_members("x"),
+        body_members("aqQMtjN9lCJnCAn54ZS7wQ"),
         Sentence::Full.text(&link()).into_bytes(),
     ] {
         assert!(text.is_ascii());
@@ -88,7 +88,12 @@ fn everything_is_ascii() {
 
 fn body_members(id: &str) -> Vec<u8> {
     let mut out = Vec::new();
+    let id = id::parse(id.as_bytes()).unwrap();
     write_body_members(&mut out, &link(), id, true);
-    assert!(out.len() + 32 <= body_members_room(&link()), "no second allocation, not in the nested layout either");
+    let nested = r#",""#.len() + NESTED_NAME.len() + r#"":{}"#.len();
+    assert!(out.len() + nested <= link().body_members_room(), "no second allocation, not in the nested layout either");
+    let mut bare = Vec::new();
+    write_body_members(&mut bare, &link(), id, false);
+    assert!(out.starts_with(&bare) && out[bare.len()..].starts_with(b",\"rate_this_call\":"));
     out
 }

@@ -53,6 +53,13 @@ pub(crate) struct Members<const N: usize> {
     pub empty: bool,
 }
 
+impl<const N: usize> Members<N> {
+    /// For [`object_with`]: keeps what an inner object's reading found, and says where that object ends.
+    pub fn keep(found: Result<Self, Fault>, place: &mut Option<Self>) -> Option<Result<usize, Fault>> {
+        Some(found.map(|members| place.insert(members).close + 1))
+    }
+}
+
 /// The kind of a value, told by its first byte (in text that has passed [`document`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -67,6 +74,15 @@ pub(crate) enum Kind {
 
 /// Checks the whole text and finds `names` among the members of its top-level object.
 pub(crate) fn document<const N: usize>(text: &[u8], names: [&str; N]) -> Result<Members<N>, Fault> {
+    document_with(text, names, |_, _| None)
+}
+
+/// As [`document`], for a caller that looks into objects on the way, so that none is read twice: see [`object_with`].
+pub(crate) fn document_with<const N: usize>(
+    text: &[u8],
+    names: [&str; N],
+    inside: impl FnMut(usize, usize) -> Option<Result<usize, Fault>>,
+) -> Result<Members<N>, Fault> {
     if simdutf8::basic::from_utf8(text).is_err() {
         return Err(Fault::Invalid);
     }
@@ -74,7 +90,7 @@ pub(crate) fn document<const N: usize>(text: &[u8], names: [&str; N]) -> Result<
     if text.get(start) != Some(&b'{') {
         return Err(if is_valid(text) { Fault::Kind } else { Fault::Invalid });
     }
-    let members = object(text, start, names)?;
+    let members = object_with(text, start, names, inside)?;
     if skip_space(text, members.close + 1) != text.len() {
         return Err(Fault::Invalid);
     }
@@ -83,13 +99,33 @@ pub(crate) fn document<const N: usize>(text: &[u8], names: [&str; N]) -> Result<
 
 /// Finds `names` among the members of the object whose brace stands at `start`.
 pub(crate) fn object<const N: usize>(text: &[u8], start: usize, names: [&str; N]) -> Result<Members<N>, Fault> {
+    object_with(text, start, names, |_, _| None)
+}
+
+/// As [`object`]; `inside` is told which of the names begins an object and where, and may read that object itself: it
+/// gives the position after it. `None`: passed over as any value.
+pub(crate) fn object_with<const N: usize>(
+    text: &[u8],
+    start: usize,
+    names: [&str; N],
+    mut inside: impl FnMut(usize, usize) -> Option<Result<usize, Fault>>,
+) -> Result<Members<N>, Fault> {
     let mut slots = [const { Slot::Absent }; N];
     let mut empty = true;
-    let close = members(text, start, |key, value| {
+    // An escape is longer than what it stands for, so a key shorter than every name is none of them.
+    let shortest = names.iter().map(|name| name.len()).min().unwrap_or(usize::MAX);
+    let close = members_with(text, start, |key, at| {
         empty = false;
-        if let Some(index) = names.iter().position(|name| key_is(&text[key.clone()], name)) {
-            slots[index].add(value);
+        if key.len() < shortest {
+            return value(text, at);
         }
+        let Some(index) = names.iter().position(|name| key_is(&text[key.clone()], name)) else {
+            return value(text, at);
+        };
+        let read = if text.get(at) == Some(&b'{') { inside(index, at) } else { None };
+        let end = read.unwrap_or_else(|| value(text, at))?;
+        slots[index].add(at..end);
+        Ok(end)
     })?;
     Ok(Members { slots, close, empty })
 }
@@ -101,6 +137,19 @@ pub(crate) fn members(
     start: usize,
     mut each: impl FnMut(Range<usize>, Range<usize>),
 ) -> Result<usize, Fault> {
+    members_with(text, start, |key, at| {
+        let end = value(text, at)?;
+        each(key, at..end);
+        Ok(end)
+    })
+}
+
+/// Calls `pass` with the range of every key and the position of its value, for the position after that value.
+fn members_with(
+    text: &[u8],
+    start: usize,
+    mut pass: impl FnMut(Range<usize>, usize) -> Result<usize, Fault>,
+) -> Result<usize, Fault> {
     if text.get(start) != Some(&b'{') {
         return Err(Fault::Kind);
     }
@@ -109,14 +158,13 @@ pub(crate) fn members(
         return Ok(at);
     }
     loop {
-        let key = string(text, at)?;
-        at = skip_space(text, key.end + 1);
+        let key_end = string(text, at)?;
+        let key = at + 1..key_end - 1;
+        at = skip_space(text, key_end);
         if text.get(at) != Some(&b':') {
             return Err(Fault::Invalid);
         }
-        let value = value(text, skip_space(text, at + 1))?;
-        at = skip_space(text, value.end);
-        each(key, value);
+        at = skip_space(text, pass(key, skip_space(text, at + 1))?);
         match text.get(at) {
             Some(b',') => at = skip_space(text, at + 1),
             Some(b'}') => return Ok(at),
@@ -135,9 +183,9 @@ pub(crate) fn elements(text: &[u8], start: usize, mut each: impl FnMut(Range<usi
         return Ok(at);
     }
     loop {
-        let element = value(text, at)?;
-        at = skip_space(text, element.end);
-        each(element);
+        let end = value(text, at)?;
+        each(at..end);
+        at = skip_space(text, end);
         match text.get(at) {
             Some(b',') => at = skip_space(text, at + 1),
             Some(b']') => return Ok(at),
@@ -184,22 +232,21 @@ pub(crate) fn is_valid(text: &[u8]) -> bool {
         return false;
     }
     match value(text, skip_space(text, 0)) {
-        Ok(whole) => skip_space(text, whole.end) == text.len(),
+        Ok(end) => skip_space(text, end) == text.len(),
         Err(_) => false,
     }
 }
 
-/// The range of the string at `at`, inside its quotes.
-pub(super) fn string(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
+/// The position after the closing quote of the string at `at`.
+pub(super) fn string(text: &[u8], at: usize) -> Result<usize, Fault> {
     if text.get(at) != Some(&b'"') {
         return Err(Fault::Invalid);
     }
-    let start = at + 1;
-    let mut at = start;
+    let mut at = at + 1;
     loop {
         at = runs::plain_end(text, at);
         match text.get(at) {
-            Some(b'"') => return Ok(start..at),
+            Some(b'"') => return Ok(at + 1),
             Some(b'\\') => match text.get(at + 1) {
                 Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
                 Some(b'u') if text.get(at + 2..at + 6).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => {
@@ -213,15 +260,14 @@ pub(super) fn string(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
     }
 }
 
-/// The range of the value at `at`, skipped without recursion.
-fn value(text: &[u8], at: usize) -> Result<Range<usize>, Fault> {
-    let end = match text.get(at) {
-        Some(b'"') => string(text, at)?.end + 1,
-        Some(b'-' | b'0'..=b'9') => number(text, at)?,
-        Some(b'{' | b'[') => skip::container(text, at)?,
-        _ => word(text, at)?,
-    };
-    Ok(at..end)
+/// The position after the value at `at`, skipped without recursion.
+fn value(text: &[u8], at: usize) -> Result<usize, Fault> {
+    match text.get(at) {
+        Some(b'"') => string(text, at),
+        Some(b'-' | b'0'..=b'9') => number(text, at),
+        Some(b'{' | b'[') => skip::container(text, at),
+        _ => word(text, at),
+    }
 }
 
 /// The end of the `true`, `false` or `null` at `at`.

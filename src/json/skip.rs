@@ -12,7 +12,7 @@ pub(super) fn container(text: &[u8], start: usize) -> Result<usize, Fault> {
     loop {
         // A value begins here.
         at = match text.get(at) {
-            Some(b'"') => string(text, at)?.end + 1,
+            Some(b'"') => string(text, at)?,
             Some(b'{') => {
                 at = skip_space(text, at + 1);
                 if text.get(at) != Some(&b'}') {
@@ -56,7 +56,7 @@ pub(super) fn container(text: &[u8], start: usize) -> Result<usize, Fault> {
 
 /// Passes a key and its colon: the position of its value.
 fn name(text: &[u8], at: usize) -> Result<usize, Fault> {
-    let at = skip_space(text, string(text, at)?.end + 1);
+    let at = skip_space(text, string(text, at)?);
     if text.get(at) == Some(&b':') { Ok(skip_space(text, at + 1)) } else { Err(Fault::Invalid) }
 }
 

@@ -195,9 +195,10 @@ impl Engine {
             if found.settlement != Some(crate::dialect::Settlement::Succeeded) {
                 return Err(Skip::NotSettled);
             }
-            let (link, options) = (shared.fixed_or_path(), &shared.options);
-            let made =
-                receipt::decorate(&text, &found, &link, id.as_str(), options.tone, options.extension_schema, |_| true)?;
+            let options = &shared.options;
+            let made = shared.with_fixed_or_path(|link| {
+                receipt::decorate(&text, &found, link, id.as_str(), options.tone, options.extension_schema, |_| true)
+            })?;
             Ok(envelope::encode(&made))
         })
     }
@@ -209,10 +210,9 @@ impl Engine {
             let options = &shared.options;
             match body::standing(body, options.body_layout, options.rate_hint)? {
                 Standing::Taken(_) => Err(Skip::AlreadyOurs),
-                Standing::Free { close, empty } => {
-                    let link = shared.fixed_or_path();
-                    Ok(body::enrich(body, (close, empty), &link, id, options.body_layout, options.rate_hint))
-                }
+                Standing::Free { close, empty } => Ok(shared.with_fixed_or_path(|link| {
+                    body::enrich(body, (close, empty), link, id, options.body_layout, options.rate_hint)
+                })),
             }
         })
     }
@@ -342,6 +342,14 @@ impl Shared {
     /// A link that all readers of a shared document may have.
     pub fn fixed_or_path(&self) -> Arc<Link> {
         self.fixed_link().unwrap_or_else(|| self.path_link.clone())
+    }
+
+    /// The same, lent: where the merchant has named the origin nothing is counted up and down.
+    fn with_fixed_or_path<T>(&self, work: impl FnOnce(&Link) -> T) -> T {
+        match &self.public_link {
+            Some(link) => work(link),
+            None => work(&self.fixed_or_path()),
+        }
     }
 
     /// The link for a challenge about `resource_url`, used for that challenge and its payment only.

@@ -66,8 +66,8 @@ pub(crate) fn challenge(text: &[u8]) -> Found<Challenge> {
     accepts_array(text, accepts)?;
     let (description, resource_url) = match (resource, described) {
         (Slot::Repeated, _) => return Err(Skip::Ambiguous),
-        (Slot::One(_), Some(Members { slots: [description, url], close, empty })) => {
-            let described = Members { slots: [description], close, empty };
+        (Slot::One(_), Some(Members { slots: [description, url], close, count })) => {
+            let described = Members { slots: [description], close, count };
             (description_place(text, described)?, string_of(text, &url))
         }
         _ => (DescriptionPlace::Nowhere, None),

@@ -34,7 +34,7 @@ pub(crate) fn standing(body: &[u8], layout: Layout, hint: bool) -> Found<Standin
         Layout::Nested => *nested != Slot::Absent,
     };
     if !taken {
-        return Ok(Standing::Free { close: document.close, empty: document.empty });
+        return Ok(Standing::Free { close: document.close, empty: document.is_empty() });
     }
     let own = match (layout, nested) {
         (Layout::Flat, _) => id.clone(),

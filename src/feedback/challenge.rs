@@ -126,7 +126,7 @@ pub(super) fn add_extensions<'t, const N: usize>(
     let wrapped = || [b"{", extensions, b"}"].concat();
     match place {
         ExtensionPlace::Member(object) => {
-            if !object.empty {
+            if !object.is_empty() {
                 splice.insert(object.close, &b","[..]);
             }
             splice.insert(object.close, extensions);

@@ -93,11 +93,18 @@ impl Keys {
 /// A text in the shape of an id, whoever made it: what [`canonical`] decodes, told without decoding it.
 pub(crate) fn parse(text: &[u8]) -> Option<FeedbackId> {
     let text: &[u8; LEN] = text.try_into().ok()?;
-    let alphabet = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    // Two blocks that overlap, each looked at as a whole.
+    let (first, last) = (text.first_chunk::<16>()?, text.last_chunk::<16>()?);
     // 16 bytes leave two bits for the last character; its other four are zero.
-    let whole =
-        text.iter().fold(true, |all, byte| all & alphabet(byte)) && matches!(text[LEN - 1], b'A' | b'Q' | b'g' | b'w');
-    whole.then_some(FeedbackId(*text))
+    let canonical = matches!(text[LEN - 1], b'A' | b'Q' | b'g' | b'w');
+    (is_base64url(first) & is_base64url(last) & canonical).then_some(FeedbackId(*text))
+}
+
+fn is_base64url(block: &[u8; 16]) -> bool {
+    let fits = |byte: u8| {
+        (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10 || byte == b'-' || byte == b'_'
+    };
+    block.iter().fold(true, |all, &byte| all & fits(byte))
 }
 
 /// The text that keys the MAC, derived from an API key.

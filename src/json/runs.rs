@@ -3,18 +3,31 @@
 //!
 //! SSE2 where every processor has it, else words of eight bytes. Both are tested on every platform that can run them.
 
-/// The position of the first quote, backslash or control character at or after `at`. Near the end of the text, where
-/// no whole block is left, it may be an earlier one: the caller goes on byte by byte.
-pub(super) fn plain_end(text: &[u8], at: usize) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    return end_by(text, at, stop_in_sixteen);
-    #[cfg(not(target_arch = "x86_64"))]
-    return end_by(text, at, stop_in_eight);
+/// The first quote, backslash or control character at or after `at`: its position and itself. Near the end of the
+/// text, where no whole block is left, it may be an earlier byte, and none behind the end: the caller goes on byte by byte.
+#[inline(always)]
+pub(super) fn plain_end(text: &[u8], mut at: usize) -> (usize, Option<u8>) {
+    while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        if let Some(index) = stop_in(block) {
+            return (at + index, block.get(index).copied());
+        }
+        at += block.len();
+    }
+    (at, text.get(at).copied())
 }
+
+#[cfg(target_arch = "x86_64")]
+use stop_in_sixteen as stop_in;
+
+#[cfg(not(target_arch = "x86_64"))]
+use stop_in_eight as stop_in;
 
 /// The position of the first byte at or after `at` that is no digit.
 pub(super) fn digits_end(text: &[u8], at: usize) -> usize {
-    let mut at = end_by(text, at, no_digit_in_eight);
+    let mut at = match end_by(text, at, no_digit_in_eight) {
+        Ok(end) => return end,
+        Err(rest) => rest,
+    };
     while let Some(b'0'..=b'9') = text.get(at) {
         at += 1;
     }
@@ -36,26 +49,42 @@ pub(crate) fn space_end(text: &[u8], at: usize) -> usize {
 }
 
 #[inline(never)]
-fn long_space_end(text: &[u8], at: usize) -> usize {
+fn long_space_end(text: &[u8], mut at: usize) -> usize {
+    // Indentation repeats itself, so a processor foresees where a short run ends; a block's answer it would wait for.
+    for _ in 0..FORESEEN {
+        match text.get(at) {
+            Some(b' ' | b'\n' | b'\r' | b'\t') => at += 1,
+            _ => return at,
+        }
+    }
     #[cfg(target_arch = "x86_64")]
-    let mut at = end_by(text, at, no_space_in_sixteen);
-    #[cfg(not(target_arch = "x86_64"))]
-    let mut at = at;
+    match end_by(text, at, no_space_in_sixteen) {
+        Ok(end) => return end,
+        Err(rest) => at = rest,
+    }
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
         at += 1;
     }
     at
 }
 
-/// `stop` gives the index of the first byte of a block that is not plain.
-fn end_by<const N: usize>(text: &[u8], mut at: usize, stop: impl Fn(&[u8; N]) -> Option<usize>) -> usize {
+/// White space looked at byte by byte before it is looked at in blocks.
+const FORESEEN: usize = 8;
+
+/// Where `stop` first gives the index of a byte of a block; an error is the rest of the text, too short for a block.
+#[inline(always)]
+fn end_by<const N: usize>(
+    text: &[u8],
+    mut at: usize,
+    stop: impl Fn(&[u8; N]) -> Option<usize>,
+) -> Result<usize, usize> {
     while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk) {
         if let Some(index) = stop(block) {
-            return at + index;
+            return Ok(at + index);
         }
         at += N;
     }
-    at
+    Err(at)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -168,7 +197,8 @@ mod tests {
         for length in 0..70 {
             let text = vec![b'x'; length];
             for at in 0..=length + 1 {
-                let stopped = plain_end(&text, at);
+                let (stopped, byte) = plain_end(&text, at);
+                assert_eq!(byte, text.get(stopped).copied());
                 assert!(stopped == at || stopped <= length, "{length} {at}");
                 assert!(length.saturating_sub(stopped) < 16);
             }

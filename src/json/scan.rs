@@ -49,11 +49,16 @@ pub(crate) struct Members<const N: usize> {
     pub slots: [Slot; N],
     /// Position of the closing brace: the place for a new last member.
     pub close: usize,
-    /// Whether the object has no members at all, so that a new one needs no comma.
-    pub empty: bool,
+    /// How many members it has, of any name.
+    pub count: usize,
 }
 
 impl<const N: usize> Members<N> {
+    /// Whether the object has no members at all, so that a new one needs no comma.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// For [`object_with`]: keeps what an inner object's reading found, and says where that object ends.
     pub fn keep(found: Result<Self, Fault>, place: &mut Option<Self>) -> Option<Result<usize, Fault>> {
         Some(found.map(|members| place.insert(members).close + 1))
@@ -83,18 +88,18 @@ pub(crate) fn document_with<const N: usize>(
     names: [&str; N],
     inside: impl FnMut(usize, usize) -> Option<Result<usize, Fault>>,
 ) -> Result<Members<N>, Fault> {
-    if simdutf8::basic::from_utf8(text).is_err() {
+    if !is_utf8(text) {
         return Err(Fault::Invalid);
     }
     let start = skip_space(text, 0);
     if text.get(start) != Some(&b'{') {
         return Err(if is_valid(text) { Fault::Kind } else { Fault::Invalid });
     }
-    let members = object_with(text, start, names, inside)?;
-    if skip_space(text, members.close + 1) != text.len() {
-        return Err(Fault::Invalid);
+    let found = object_with(text, start, names, inside);
+    match &found {
+        Ok(members) if skip_space(text, members.close + 1) != text.len() => Err(Fault::Invalid),
+        _ => found,
     }
-    Ok(members)
 }
 
 /// Finds `names` among the members of the object whose brace stands at `start`.
@@ -111,11 +116,11 @@ pub(crate) fn object_with<const N: usize>(
     mut inside: impl FnMut(usize, usize) -> Option<Result<usize, Fault>>,
 ) -> Result<Members<N>, Fault> {
     let mut slots = [const { Slot::Absent }; N];
-    let mut empty = true;
+    let mut count = 0;
     // An escape is longer than what it stands for, so a key shorter than every name is none of them.
     let shortest = names.iter().map(|name| name.len()).min().unwrap_or(usize::MAX);
     let close = members_with(text, start, |key, at| {
-        empty = false;
+        count += 1;
         if key.len() < shortest {
             return value(text, at);
         }
@@ -127,7 +132,7 @@ pub(crate) fn object_with<const N: usize>(
         slots[index].add(at..end);
         Ok(end)
     })?;
-    Ok(Members { slots, close, empty })
+    Ok(Members { slots, close, count })
 }
 
 /// Calls `each` with the ranges of every key (inside its quotes) and value of the object at `start`;
@@ -228,13 +233,18 @@ pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
 
 /// Whether the text is one valid JSON value of any kind.
 pub(crate) fn is_valid(text: &[u8]) -> bool {
-    if simdutf8::basic::from_utf8(text).is_err() {
+    if !is_utf8(text) {
         return false;
     }
     match value(text, skip_space(text, 0)) {
         Ok(end) => skip_space(text, end) == text.len(),
         Err(_) => false,
     }
+}
+
+/// Most texts are ASCII, which is told faster.
+fn is_utf8(text: &[u8]) -> bool {
+    text.is_ascii() || simdutf8::basic::from_utf8(text).is_ok()
 }
 
 /// The position after the closing quote of the string at `at`.
@@ -244,19 +254,22 @@ pub(super) fn string(text: &[u8], at: usize) -> Result<usize, Fault> {
     }
     let mut at = at + 1;
     loop {
-        at = runs::plain_end(text, at);
-        match text.get(at) {
-            Some(b'"') => return Ok(at + 1),
-            Some(b'\\') => match text.get(at + 1) {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
-                Some(b'u') if text.get(at + 2..at + 6).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => {
-                    at += 6
-                }
-                _ => return Err(Fault::Invalid),
-            },
-            Some(0x20..) => at += 1,
+        let (stop, byte) = runs::plain_end(text, at);
+        at = match byte {
+            Some(b'"') => return Ok(stop + 1),
+            Some(b'\\') => escape_end(text, stop)?,
+            Some(0x20..) => stop + 1,
             _ => return Err(Fault::Invalid),
-        }
+        };
+    }
+}
+
+/// The position after the escape whose backslash stands at `at`.
+fn escape_end(text: &[u8], at: usize) -> Result<usize, Fault> {
+    match text.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') if text.get(at + 2..at + 6).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => Ok(at + 6),
+        _ => Err(Fault::Invalid),
     }
 }
 

@@ -32,7 +32,7 @@ impl<'t> Splice<'t> {
     /// Adds `"name":value` as the last member of an object.
     pub fn append_member<const N: usize>(&mut self, object: &Members<N>, name: &str, value: &[u8]) {
         let mut member = Vec::with_capacity(name.len() + value.len() + 4);
-        if !object.empty {
+        if !object.is_empty() {
             member.push(b',');
         }
         member.push(b'"');

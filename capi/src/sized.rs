@@ -81,13 +81,16 @@ impl<T> Room<T> {
 /// `to` is valid for `size` bytes, `T` is plain data that begins with a `struct_size`.
 #[inline(always)]
 pub(crate) unsafe fn write_prefix<T>(to: *mut T, value: &T, size: usize) {
-    let bytes = size.min(size_of::<T>());
-    if let Some(bytes) = bytes.checked_sub(FIELD) {
-        // SAFETY: `FIELD + bytes` is at most both sizes.
-        unsafe {
-            let from = (&raw const *value).cast::<u8>().add(FIELD);
-            std::ptr::copy_nonoverlapping(from, to.cast::<u8>().add(FIELD), bytes);
-        }
+    let from = (&raw const *value).cast::<u8>();
+    if size >= size_of::<T>() {
+        // The ordinary case, with a length the compiler knows.
+        // SAFETY: both are at least that large.
+        unsafe { std::ptr::copy_nonoverlapping(from.add(FIELD), to.cast::<u8>().add(FIELD), size_of::<T>() - FIELD) };
+        return;
+    }
+    if let Some(bytes) = size.checked_sub(FIELD) {
+        // SAFETY: `FIELD + bytes` is `size`, less than both are.
+        unsafe { std::ptr::copy_nonoverlapping(from.add(FIELD), to.cast::<u8>().add(FIELD), bytes) };
     }
 }
 

@@ -3,7 +3,7 @@
 use super::id::{self, FeedbackId};
 use super::wording::{self, BODY_NAMES, Link, NESTED_NAME};
 use crate::dialect::Found;
-use crate::json::scan::{self, Slot};
+use crate::json::scan::{self, Members, Slot};
 use crate::verdict::Skip;
 
 /// How the members stand in the body.
@@ -26,29 +26,35 @@ pub(crate) enum Standing {
 
 /// Whether the body has room for the members, and the id an inner layer may have put there.
 pub(crate) fn standing(body: &[u8], layout: Layout, hint: bool) -> Found<Standing> {
-    let [first, second, third] = BODY_NAMES;
-    let document = scan::document(body, [first, second, third, NESTED_NAME])?;
-    let [id, url, rate, nested] = &document.slots;
-    let taken = match layout {
-        Layout::Flat => *id != Slot::Absent || *url != Slot::Absent || (hint && *rate != Slot::Absent),
-        Layout::Nested => *nested != Slot::Absent,
-    };
-    if !taken {
-        return Ok(Standing::Free { close: document.close, empty: document.is_empty() });
+    match layout {
+        Layout::Flat => {
+            let document = scan::document(body, BODY_NAMES)?;
+            let [id, url, rate] = &document.slots;
+            let taken = *id != Slot::Absent || *url != Slot::Absent || (hint && *rate != Slot::Absent);
+            Ok(if taken { Standing::Taken(id_at(body, id)) } else { free(&document) })
+        }
+        Layout::Nested => {
+            let document = scan::document(body, [NESTED_NAME])?;
+            Ok(match &document.slots[0] {
+                Slot::Absent => free(&document),
+                Slot::One(range) => {
+                    let inner = scan::object(body, range.start, [BODY_NAMES[0]]);
+                    Standing::Taken(inner.ok().and_then(|inner| id_at(body, &inner.slots[0])))
+                }
+                Slot::Repeated => Standing::Taken(None),
+            })
+        }
     }
-    let own = match (layout, nested) {
-        (Layout::Flat, _) => id.clone(),
-        (Layout::Nested, Slot::One(range)) => match scan::object(body, range.start, [first]) {
-            Ok(object) => object.slots[0].clone(),
-            Err(_) => Slot::Absent,
-        },
-        (Layout::Nested, _) => Slot::Absent,
-    };
-    let text = match &own {
-        Slot::One(range) => scan::text_of(body, range),
-        _ => None,
-    };
-    Ok(Standing::Taken(text.and_then(|text| id::parse(&text))))
+}
+
+fn free<const N: usize>(document: &Members<N>) -> Standing {
+    Standing::Free { close: document.close, empty: document.is_empty() }
+}
+
+/// The id at a member that stands there once and is a text in the shape of one.
+fn id_at(body: &[u8], slot: &Slot) -> Option<FeedbackId> {
+    let Slot::One(range) = slot else { return None };
+    id::parse(&scan::text_of(body, range)?)
 }
 
 /// The body with the members before its last brace, where [`standing`] found it free.

@@ -22,6 +22,16 @@ use stop_in_sixteen as stop_in;
 #[cfg(not(target_arch = "x86_64"))]
 use stop_in_eight as stop_in;
 
+/// Whether no byte has its high bit set.
+pub(super) fn is_ascii(text: &[u8]) -> bool {
+    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
+    let Some(last) = text.last_chunk() else { return text.is_ascii() };
+    let (blocks, _) = text.as_chunks::<16>();
+    // The last block may overlap the one before it.
+    let all = blocks.iter().fold(u128::from_ne_bytes(*last), |all, block| all | u128::from_ne_bytes(*block));
+    all & HIGH == 0
+}
+
 /// The position of the first byte at or after `at` that is no digit.
 pub(super) fn digits_end(text: &[u8], at: usize) -> usize {
     let mut at = match end_by(text, at, no_digit_in_eight) {
@@ -188,6 +198,19 @@ mod tests {
                     assert_eq!(end(&text, 1), 1 + length, "{length}");
                     assert_eq!(end(&text, text.len() + 1), text.len() + 1);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn one_high_bit_anywhere_is_seen() {
+        for length in 0..70 {
+            let mut text = vec![b'x'; length];
+            assert!(is_ascii(&text));
+            for place in 0..length {
+                text[place] = 0x80;
+                assert!(!is_ascii(&text), "{place} of {length}");
+                text[place] = 0x7f;
             }
         }
     }

@@ -242,9 +242,9 @@ pub(crate) fn is_valid(text: &[u8]) -> bool {
     }
 }
 
-/// Most texts are ASCII, which is told faster.
+/// Most texts are ASCII, which is told faster where the text is short.
 fn is_utf8(text: &[u8]) -> bool {
-    text.is_ascii() || simdutf8::basic::from_utf8(text).is_ok()
+    (text.len() <= SHORT && runs::is_ascii(text)) || simdutf8::basic::from_utf8(text).is_ok()
 }
 
 /// The position after the closing quote of the string at `at`.
@@ -316,6 +316,9 @@ fn digits(text: &[u8], start: usize) -> Result<usize, Fault> {
     let at = runs::digits_end(text, start);
     if at == start { Err(Fault::Invalid) } else { Ok(at) }
 }
+
+/// Bytes of a text for which the general check takes longer to get going than to run.
+const SHORT: usize = 2_048;
 
 #[cfg(test)]
 #[path = "scan_tests.rs"]

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -496,6 +497,37 @@ func TestTwoLayersAreOne(t *testing.T) {
 type unwrapping struct{ http.ResponseWriter }
 
 func (u unwrapping) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+
+func TestP36AKeyFileMakesTheIDsOfTheKeyItself(t *testing.T) {
+	const key, id = "ffk_test_0123456789abcdef", "awzJAAABAgMEBU0fS7Pmqw"
+	file := filepath.Join(t.TempDir(), "key")
+	for text, good := range map[string]bool{
+		key: true, key + "\n": true, key + "\r\n": true, key + "\n\n": false, key + "\x00": false, " " + key: false, key + "\xff": false, "": false,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := Open(Options{APIKeyFile: file, Strict: true})
+		if !good {
+			if err == nil || !strings.Contains(err.Error(), "api_key_file") {
+				t.Errorf("%q: %v", text, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if state, err := e.VerifyID(id, time.UnixMilli(1796000000999)); err != nil || state != IDValid {
+			t.Errorf("%q: %v, %v", text, state, err)
+		}
+		e.Close(context.Background())
+	}
+	for _, explicit := range []string{key + "\n", key + "\x00", " " + key} {
+		if _, err := Open(Options{APIKey: explicit, Strict: true}); err == nil || !strings.Contains(err.Error(), "api_key: ") {
+			t.Errorf("%q: %v", explicit, err)
+		}
+	}
+}
 
 // D21, D22, D23
 func TestBadOptionsAreTold(t *testing.T) {

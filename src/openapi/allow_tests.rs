@@ -105,3 +105,29 @@ fn e14_a_request_is_named_by_its_path_in_the_document() {
     assert_eq!(rules.template("HEAD", "/users/me/"), Some("/users/me"));
     assert_eq!(rules.template("POST", "/users/7"), None);
 }
+
+thread_local! {
+    /// Nodes that look-ups of this thread have visited.
+    pub(super) static VISITED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[test]
+fn g13_a_look_up_visits_the_segments_of_the_path_however_many_routes_there_are() {
+    for routes in [10, 1_001, 20_000] {
+        let mut rules = Rules::default();
+        let closed = RouteRule { range: Some(false), ..RouteRule::default() };
+        for index in 0..routes {
+            rules.add("GET", &format!("/v1/things{index}/{{id}}/parts"), &closed);
+            rules.add("GET", &format!("/v1/{{kind}}/all/{index}"), &closed);
+        }
+        for (path, most) in [("/v1/things7/x/parts", 5), ("/v1/none/all/7", 5), ("/v1/nothing/of/it", 3), ("/v2/x", 1)]
+        {
+            VISITED.set(0);
+            rules.allows_body("GET", path, 200);
+            assert!(VISITED.get() <= most, "{path} among {routes}: {} nodes", VISITED.get());
+        }
+        assert!(
+            !rules.allows_body("GET", "/v1/things7/x/parts", 200) && !rules.allows_body("GET", "/v1/none/all/7", 200)
+        );
+    }
+}

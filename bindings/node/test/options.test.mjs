@@ -1,8 +1,10 @@
 // One list of options: options.json, index.d.ts, the table of docs/node.md and the engine say the same.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import ForgeModule from "../index.js";
 
@@ -51,4 +53,17 @@ test("D23 without strict a fault turns everything off and is told once", () => {
 
 test("an OpenAPI document may be given as an object", () => {
   assert.deepEqual(JSON.parse(toJson({ openapi: { document: { openapi: "3.1.0" }, paths: ["/o.json"] } })), { openapi: { document: '{"openapi":"3.1.0"}', paths: ["/o.json"] } });
+});
+
+test("P36 a key file makes the ids of the key itself, less one line end; any other stray byte is a fault", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "forge-x402-key-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const [key, file] = ["ffk_test_0123456789abcdef", join(folder, "key")];
+  const id = ForgeModule.createForge({ apiKey: key, strict: true }).engine.mintId();
+  for (const [bytes, good] of [[key, true], [`${key}\n`, true], [`${key}\r\n`, true], [`${key}\n\n`, false], [`${key}\0`, false], [` ${key}`, false], [Buffer.from(`${key}\xff`, "latin1"), false], ["", false]]) {
+    writeFileSync(file, bytes);
+    if (good) assert.equal(ForgeModule.createForge({ apiKeyFile: file, strict: true }).engine.verifyId(id), "valid");
+    else assert.throws(() => ForgeModule.createForge({ apiKeyFile: file, strict: true }), /api_key_file/);
+  }
+  for (const apiKey of [`${key}\n`, `${key}\0`, ` ${key}`, "", 7]) assert.throws(() => ForgeModule.createForge({ apiKey, strict: true }), /api_key: /);
 });

@@ -30,16 +30,17 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
     if !response.route.is_empty() {
         exchange.route = response.route[..response.route.len().min(ROUTE)].to_vec();
     }
-    if exchange.payment.is_some() || response.status == 402 {
+    let kept = exchange.kept.take().filter(|kept| kept.is_of(response));
+    if kept.is_none() && (exchange.payment.is_some() || response.status == 402) {
         (exchange.settlement, exchange.receipt) = paid::settlement(response);
     }
     // Anybody can send a payment along; only a receipt makes a paid answer of a document that all may read.
     let is_document = matches!(exchange.purpose, Purpose::OpenApi | Purpose::X402Document)
         && exchange.settlement != Some(Settlement::Succeeded);
     let mut verdict = match response.status {
-        402 => challenge::judge(exchange, now, response),
+        402 => challenge::judge(exchange, now, response, kept),
         200 if is_document => documents::judge(exchange, response),
-        200..300 if exchange.payment.is_some() => paid::judge(exchange, now, response),
+        200..300 if exchange.payment.is_some() => paid::judge(exchange, now, response, kept),
         400 | 403 | 409 | 422 => refused(exchange, now, response),
         _ => Verdict::pass(),
     };

@@ -3,9 +3,11 @@
 
 use super::answer::{self, Reading};
 use super::diagnosis::{self, Known};
+use super::kept::Kept;
 use super::{Body, Exchange, ResponseHead, proof};
 use crate::diagnostic::placement;
 use crate::dialect::{self, Challenge, Dialect, Settlement, x402_v2};
+use crate::feedback::challenge::Extra;
 use crate::feedback::ladder;
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
 use crate::http::head;
@@ -13,7 +15,12 @@ use crate::http::{Line, envelope, find};
 use crate::sys::clock::Now;
 use crate::verdict::{Action, Edit, Skip, Verdict};
 
-pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
+pub(super) fn judge(
+    exchange: &mut Exchange,
+    now: Now,
+    response: &ResponseHead<'_>,
+    kept: Option<Box<Kept>>,
+) -> Verdict {
     let open402 = proof::challenge(response);
     if let Some(found) = &open402 {
         proof::challenged(exchange, found);
@@ -25,47 +32,92 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
         Body::Unread if exchange.is_head() => Some(&b""[..]),
         Body::Unread => None,
     };
-    if exchange.engine.shared.options.diagnostics.is_some() {
+    let mut header = HeaderChallenge::Unread;
+    if exchange.engine.shared.options.diagnostics.is_some() && exchange.challenged.is_none() {
         // An escalation says in which dialect, so this comes first.
-        recognise(exchange, response, body);
+        header = HeaderChallenge::read(response);
+        recognise(exchange, &header, body);
     }
     let known = diagnosis::diagnose(exchange, now, response, body);
     let mut verdict = Verdict::pass();
     if open402.is_some() {
         verdict.edits.extend(proof::service_hash_edit(exchange, response, &[]));
     }
-    let header = match find(response.headers, x402_v2::CHALLENGE_HEADER) {
-        Line::Absent => None,
-        Line::Many(_) => Some(Err(Skip::Ambiguous)),
-        Line::One(value) => Some(decorated_header(exchange, response, &verdict.edits, value)),
-    };
-    match header {
-        None => {}
-        Some(Ok(edit)) => {
-            verdict.edits.push(edit);
-            described(exchange);
+    let mut extras = exchange.engine.shared.asked_extras();
+    extras.extend(diagnosis::header_extra(exchange));
+    let edit = match kept.filter(|kept| kept.extras == extras) {
+        Some(kept) => kept.edits.into_iter().next(),
+        None => {
+            if matches!(header, HeaderChallenge::Unread) {
+                header = HeaderChallenge::read(response);
+            }
+            decorated_header(exchange, response, &verdict.edits, header, &extras).unwrap_or_else(|skip| {
+                exchange.skip(skip);
+                None
+            })
         }
-        Some(Err(skip)) => exchange.skip(skip),
+    };
+    if edit.is_some() {
+        described(exchange);
     }
+    let again = matches!(response.body, Body::Unread) && !response.head_first;
+    let to_keep = again.then(|| edit.clone());
+    verdict.edits.extend(edit);
     let told = exchange.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.json.is_some());
     let wants_reason = matches!(known, Known::InBody);
     add_to_body(exchange, response, open402.is_some(), told || wants_reason, &mut verdict);
+    if verdict.action == Action::WantBody
+        && let Some(edit) = to_keep
+    {
+        exchange.kept = Some(Box::new(Kept::new(response, edit.into_iter().collect(), extras)));
+    }
     verdict
 }
 
+/// What stands in the header of a v2 challenge, read once.
+enum HeaderChallenge<'a> {
+    Unread,
+    Absent,
+    /// It is no challenge of ours.
+    Foreign(Skip),
+    Found {
+        value: &'a [u8],
+        text: Vec<u8>,
+        challenge: x402_v2::Challenge,
+    },
+}
+
+impl<'a> HeaderChallenge<'a> {
+    fn read(response: &ResponseHead<'a>) -> Self {
+        let value = match find(response.headers, x402_v2::CHALLENGE_HEADER) {
+            Line::Absent => return HeaderChallenge::Absent,
+            Line::Many(_) => return HeaderChallenge::Foreign(Skip::Ambiguous),
+            Line::One(value) => value,
+        };
+        let Some(text) = envelope::decode(value) else { return HeaderChallenge::Foreign(Skip::NotBase64) };
+        match x402_v2::challenge(&text) {
+            Ok(challenge) => HeaderChallenge::Found { value, text, challenge },
+            Err(skip) => HeaderChallenge::Foreign(skip),
+        }
+    }
+}
+
+/// The edit of a v2 challenge's header; `None` where there is none.
 fn decorated_header(
     exchange: &mut Exchange,
     response: &ResponseHead<'_>,
     so_far: &[Edit],
-    value: &[u8],
-) -> Result<Edit, Skip> {
-    let text = envelope::decode(value).ok_or(Skip::NotBase64)?;
-    let challenge = Challenge::V2(x402_v2::challenge(&text)?);
+    header: HeaderChallenge<'_>,
+    extras: &[Extra],
+) -> Result<Option<Edit>, Skip> {
+    let (value, text, challenge) = match header {
+        HeaderChallenge::Unread | HeaderChallenge::Absent => return Ok(None),
+        HeaderChallenge::Foreign(skip) => return Err(skip),
+        HeaderChallenge::Found { value, text, challenge } => (value, text, Challenge::V2(challenge)),
+    };
     // Recognising it is worth an event even where nothing is added.
     recognised(exchange, Dialect::X402V2);
     let shared = exchange.engine.shared.clone();
-    let mut extras = shared.asked_extras();
-    extras.extend(diagnosis::header_extra(exchange));
     if !shared.options.feedback && extras.is_empty() {
         return Err(Skip::NotRecognised);
     }
@@ -75,8 +127,8 @@ fn decorated_header(
         ladder::may_grow(&ladder::VALUE, value.len(), length)
             && ladder::may_grow(&ladder::HEAD, before, with_edits - value.len() + length)
     };
-    let made = shared.describe(&text, &challenge, exchange.link.as_ref(), &extras, fits)?;
-    Ok(Edit::set(x402_v2::CHALLENGE_HEADER, envelope::encode(&made)))
+    let made = shared.describe(&text, &challenge, exchange.link.as_ref(), extras, fits)?;
+    Ok(Some(Edit::set(x402_v2::CHALLENGE_HEADER, envelope::encode(&made))))
 }
 
 /// The body may be a challenge of its own, and is where a diagnostic goes. `diagnoses`: there is one, or the reason for one may stand there.
@@ -177,9 +229,8 @@ fn decorated_body(exchange: &mut Exchange, open402: bool, text: &[u8]) -> Result
 }
 
 /// The dialect of the challenge, from what is in hand.
-fn recognise(exchange: &mut Exchange, response: &ResponseHead<'_>, body: Option<&[u8]>) {
-    let header = find(response.headers, x402_v2::CHALLENGE_HEADER).single().and_then(envelope::decode);
-    if header.is_some_and(|text| x402_v2::challenge(&text).is_ok()) {
+fn recognise(exchange: &mut Exchange, header: &HeaderChallenge<'_>, body: Option<&[u8]>) {
+    if matches!(header, HeaderChallenge::Found { .. }) {
         recognised(exchange, Dialect::X402V2);
     } else if let Some(Ok(found)) = body.map(dialect::challenge) {
         recognised(exchange, dialect_of(&found));

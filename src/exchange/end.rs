@@ -92,7 +92,7 @@ impl Exchange {
         fn told<'f>(fact: &'f Option<Cow<'_, str>>) -> Option<Text<'f>> {
             fact.as_deref().map(Text::from)
         }
-        let reason = self.receipt.as_ref().and_then(paid::Told::error_reason);
+        let reason = self.receipt.as_deref().and_then(paid::Told::error_reason);
         Event::interaction(
             happened,
             &Interaction {

@@ -34,6 +34,7 @@ mod context;
 mod diagnosis;
 mod documents;
 mod end;
+mod kept;
 mod paid;
 mod proof;
 mod rating;
@@ -112,7 +113,7 @@ pub struct Exchange {
     context: AgentContext,
     /// The request's one valid Content-Length.
     stated_length: Option<usize>,
-    payment: Option<Payment>,
+    payment: Option<Box<Payment>>,
     /// There is a payment header, and it holds no payment.
     undecodable: bool,
     /// The link that does not depend on what is exchanged, fixed when the request came. `None`: a challenge goes by its own
@@ -121,8 +122,10 @@ pub struct Exchange {
     id: Option<FeedbackId>,
     settlement: Option<Settlement>,
     /// The decoded receipt that said so.
-    receipt: Option<paid::Told>,
+    receipt: Option<Box<paid::Told>>,
     reservation: Option<Reservation>,
+    /// What the response's head came to, while its body is awaited.
+    kept: Option<Box<kept::Kept>>,
     /// The dialect that recognised the answer as a challenge.
     challenged: Option<Dialect>,
     described: bool,

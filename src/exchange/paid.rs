@@ -1,6 +1,7 @@
 //! A paid 2xx: the answer gains an id, in a header, the receipt and the body, one and the same in all three.
 
 use super::answer::{self, Reading};
+use super::kept::Kept;
 use super::{Exchange, Phase, ResponseHead, diagnosis, proof};
 use crate::dialect::{Dialect, Found, Settlement, x402_v1, x402_v2};
 use crate::feedback::body::{self, Standing};
@@ -13,7 +14,12 @@ use crate::json::scan::{self, Slot};
 use crate::sys::clock::Now;
 use crate::verdict::{Action, Edit, Skip, Verdict};
 
-pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
+pub(super) fn judge(
+    exchange: &mut Exchange,
+    now: Now,
+    response: &ResponseHead<'_>,
+    kept: Option<Box<Kept>>,
+) -> Verdict {
     let is_open402 = exchange.payment.as_ref().is_some_and(|payment| payment.dialect == Dialect::Open402);
     if exchange.settlement != Some(Settlement::Failed) {
         diagnosis::settled(exchange, now);
@@ -21,7 +27,7 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
             proof_settled(exchange, now);
         }
     }
-    let mut verdict = match edited(exchange, now, response) {
+    let mut verdict = match edited(exchange, now, response, kept) {
         Ok(verdict) => verdict,
         Err(skip) => {
             exchange.skip(skip);
@@ -67,7 +73,7 @@ impl Told {
 
 /// What the receipt headers of a response say: a failure on any line counts, a success must be alone.
 /// With the receipt that said so.
-pub(super) fn settlement(response: &ResponseHead<'_>) -> (Option<Settlement>, Option<Told>) {
+pub(super) fn settlement(response: &ResponseHead<'_>) -> (Option<Settlement>, Option<Box<Told>>) {
     let mut lines = RECEIPT_HEADERS.iter().flat_map(|name| head::all(response.headers, name)).map(|value| {
         let told = Told::read(value)?;
         Some((told.receipt.settlement?, told))
@@ -81,14 +87,14 @@ pub(super) fn settlement(response: &ResponseHead<'_>) -> (Option<Settlement>, Op
         }
     }
     match said {
-        Some((settlement, told)) => (Some(settlement), Some(told)),
+        Some((settlement, told)) => (Some(settlement), Some(Box::new(told))),
         None => (None, None),
     }
 }
 
 pub(super) const RECEIPT_HEADERS: [&str; 2] = [x402_v2::RECEIPT_HEADER, x402_v1::RECEIPT_HEADER];
 
-fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Found<Verdict> {
+fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>, kept: Option<Box<Kept>>) -> Found<Verdict> {
     if !exchange.engine.shared.options.feedback {
         return Ok(Verdict::pass());
     }
@@ -99,18 +105,28 @@ fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Fou
     let echoed = exchange.payment.as_ref().and_then(|payment| payment.resource_url.as_deref());
     let link = exchange.link.clone().unwrap_or_else(|| exchange.engine.shared.link_of_payer(echoed));
     let body = BodyPlan::new(exchange, response);
+    let known = exchange.id;
     let id = adopt_or_mint(exchange, now, &body);
-    let mut verdict =
-        Verdict { edits: id_edits(response.headers, id, exchange.request_has_origin), ..Verdict::default() };
-    if !answer::head_fits(response.headers, &verdict.edits) {
+    let edits = match kept.filter(|_| known == Some(id)) {
+        Some(kept) => kept.edits,
+        None => head_edits(exchange, response, &link, id)?,
+    };
+    let mut verdict = Verdict { edits, feedback_id: Some(id.as_str().to_owned()), ..Verdict::default() };
+    add_to_body(exchange, response, body, &link, id, &mut verdict);
+    if verdict.action == Action::WantBody && !response.head_first {
+        exchange.kept = Some(Box::new(Kept::new(response, verdict.edits.clone(), Vec::new())));
+    }
+    Ok(verdict)
+}
+
+/// What the head gains, whatever becomes of the body.
+fn head_edits(exchange: &Exchange, response: &ResponseHead<'_>, link: &Link, id: FeedbackId) -> Found<Vec<Edit>> {
+    let mut edits = id_edits(response.headers, id, exchange.request_has_origin);
+    if !answer::head_fits(response.headers, &edits) {
         return Err(Skip::NoRoom);
     }
-    verdict.feedback_id = Some(id.as_str().to_owned());
-    if let Some(edit) = receipt_edit(exchange, response, &verdict.edits, &link, id)? {
-        verdict.edits.push(edit);
-    }
-    add_to_body(exchange, response, body, &link, id, &mut verdict);
-    Ok(verdict)
+    edits.extend(receipt_edit(exchange, response, &edits, link, id)?);
+    Ok(edits)
 }
 
 impl Exchange {

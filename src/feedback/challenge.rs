@@ -22,7 +22,7 @@ pub(crate) struct Additions {
 }
 
 /// An extension besides the ask, with its JSON value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Extra {
     pub name: &'static str,
     pub value: Vec<u8>,

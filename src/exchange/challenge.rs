@@ -75,6 +75,7 @@ pub(super) fn judge(
 }
 
 /// What stands in the header of a v2 challenge, read once.
+#[expect(clippy::large_enum_variant, reason = "one lives on the stack of one call")]
 enum HeaderChallenge<'a> {
     Unread,
     Absent,

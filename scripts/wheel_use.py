@@ -11,7 +11,13 @@ def application(_environ, start_response):
 
 
 def get(path):
-    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "SCRIPT_NAME": "", "QUERY_STRING": "", "REMOTE_ADDR": "127.0.0.1"}
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": path,
+        "SCRIPT_NAME": "",
+        "QUERY_STRING": "",
+        "REMOTE_ADDR": "127.0.0.1",
+    }
     return b"".join(wrapped(environ, lambda _status, _headers, _error=None: None))
 
 

@@ -70,10 +70,7 @@ def test_a22_p13_v1_the_whole_way_of_a_payment(pair, backend, facilitator):
 def test_p07_v1_a_paywall_for_browsers_keeps_its_bytes(pair):
     page = [("user-agent", "Mozilla/5.0"), ("accept", "text/html")]
     before, after = (ask(server.port, "GET", "/paid/report", page) for server in pair)
-    # The page names its own address; the bare port may stand in its three megabytes of script as some other number.
-    hosts = [f"127.0.0.1:{server.port}".encode() for server in pair]
-    assert all(host in answer.body for host, answer in zip(hosts, (before, after), strict=True))
-    assert after.status == 402 and after.body.replace(hosts[1], b"") == before.body.replace(hosts[0], b"")
+    assert after.status == 402 and after.body == before.body
 
 
 def test_p09_v1_a_failed_settlement_gets_no_id(pair, facilitator, backend):

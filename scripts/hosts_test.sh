@@ -51,6 +51,7 @@ mv "$out/moved" "$prefix"
 holds "Go: the net/http merchant" sh -c "cd examples/nethttp && go build -o ../../bin/nethttp ."
 holds "P29 Go: without cgo it builds to a pass-through, and Strict says so" sh -c "cd examples/nethttp && CGO_ENABLED=0 go build -o ../../bin/nethttp_off . && ! ../../bin/nethttp_off 0 x 2> $out/off.log; grep -q CGO_ENABLED=0 $out/off.log"
 cd - > /dev/null
+holds "C: the servers of the side-by-side bench" gcc -std=gnu11 $warnings benches/side_by_side/c/server.c examples/c/payment.c $flags $(pkg-config --cflags --libs libmicrohttpd) -lpthread -o "$out/bin/side_by_side"
 
 step "P29 the loader"
 holds "Python loads, uses and closes it; the process goes on" python3 -c "

@@ -13,32 +13,7 @@ out=$target/capi
 lib=$out/lib
 panic_lib=$out/panic_lib
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
-started=$(date +%s)
-passed=0 failed=0
-
-step() { echo "== $* [$(($(date +%s) - started)) s]"; }
-ok() { passed=$((passed + 1)); echo "ok     $*"; }
-bad() { failed=$((failed + 1)); echo "FAILED $*"; }
-# holds NAME COMMAND...: the command's output is shown only if it fails.
-holds() {
-  local name=$1 said; shift
-  if said=$("$@" 2>&1); then ok "$name"; else bad "$name"; printf '%s\n' "$said" | head -n 40; fi
-}
-# program NAME COMMAND...: a test program, which counts for itself.
-program() {
-  local name=$1 said code counts; shift
-  said=$(timeout 300 "$@" 2>&1); code=$?
-  counts=$(printf '%s\n' "$said" | grep -E '^[0-9]+ passed, [0-9]+ failed$' | tail -n 1)
-  if [ -z "$counts" ]; then bad "$name: ended with $code"; printf '%s\n' "$said" | tail -n 40; return; fi
-  set -- $counts
-  passed=$((passed + $1)) failed=$((failed + $3))
-  printf '%s\n' "$said" | grep -E '^ +\(not under' | sort -u
-  if [ "$3" -eq 0 ] && [ "$code" -eq 0 ]; then echo "ok     $name: $1 tests"; return; fi
-  [ "$3" -eq 0 ] && failed=$((failed + 1))
-  echo "FAILED $name: ended with $code"
-  printf '%s\n' "$said" | grep -v '^ok ' | tail -n 60
-}
-give_up() { echo "FAILED $*"; echo "$passed passed, $((failed + 1)) failed"; exit 1; }
+. scripts/steps.sh
 
 step "build the library that ships, and one whose functions can be made to panic"
 cargo build --release --quiet --package forge-x402-capi --target-dir "$target" || give_up "the release build"
@@ -144,5 +119,4 @@ step "figures (nothing depends on them)"
 gcc -std=c99 $warnings -O2 -Iinclude capi/tests/bench_ordinary.c -o "$out/bin/bench_ordinary" $link && "$out/bin/bench_ordinary"
 
 step "done"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -71,6 +71,15 @@ collector() {
   scripts/collector_deep.sh
 }
 
+# The rating routes asked by schemathesis, with twenty times the requests of the gate.
+routes() { SCHEMATHESIS_EXAMPLES=500 scripts/python_test.sh test_schemathesis.py; }
+
+# What a C server pays, in instructions, which are the same on every run.
+c_server() {
+  command -v valgrind >/dev/null || { skip "valgrind is not installed"; return; }
+  benches/side_by_side/c/run.sh --instructions
+}
+
 speed() { benches/report 3; }
 
 step telemetry '[0-9].*(ms|MB|ns|µs|events|children|per cent|sent|dropped)|^test result' telemetry
@@ -80,6 +89,8 @@ step addresses '^test result' addresses
 step memory '^test result|ERROR SUMMARY' memory
 step fuzz '^(ok|FAILED|with) ' fuzz
 step collector '.' collector
+step routes '^[0-9]+ passed' routes
+step c_server '^ |^(free|402|paid)' c_server
 step speed '.' speed
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

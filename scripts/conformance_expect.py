@@ -133,7 +133,7 @@ def recorded(case):
 
 
 def files():
-    return [path for path in sorted(FOLDER.glob("*.json")) if path.name not in ("texts.json", "ids.json")]
+    return [path for path in sorted(FOLDER.glob("*.json")) if path.name not in ("texts.json", "ids.json", "requests.json")]
 
 
 def written(document):

@@ -6,14 +6,8 @@
 set -u
 cd "$(dirname "$0")/.."
 
-passed=0 failed=0
-started=$(date +%s)
+. scripts/steps.sh
 tags="-tags forge_x402_checkout"
-step() { echo "== $* [$(($(date +%s) - started)) s]"; }
-holds() {
-  local name=$1 said; shift
-  if said=$("$@" 2>&1); then passed=$((passed + 1)); echo "ok     $name"; else failed=$((failed + 1)); echo "FAILED $name"; printf '%s\n' "$said" | head -n 60; fi
-}
 # tests NAME COMMAND...: counts the tests that go test -json reports.
 tests() {
   local name=$1 said code good wrong; shift
@@ -29,7 +23,7 @@ tests() {
 }
 
 step "build the library"
-cargo build --release --quiet --package forge-x402-capi || { echo "FAILED the release build"; echo "0 passed, 1 failed"; exit 1; }
+cargo build --release --quiet --package forge-x402-capi || give_up "the release build"
 ln -sf libforge_x402.so "${CARGO_TARGET_DIR:-target}/release/libforge_x402.so.1"
 
 step "format and vet"
@@ -56,5 +50,4 @@ tests "CGO_ENABLED=0" env CGO_ENABLED=0 go test -count=1 -json .
 [ -n "${GO_BENCH:-}" ] && go test $tags -run xxx -bench . -benchtime 1s . | grep Benchmark
 
 step "done"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -11,29 +11,7 @@ cd "$(dirname "$0")/.."
 built=${FX402_BUILT:-}
 out=$PWD/target/hosts
 prefix=$out/prefix
-passed=0 failed=0
-started=$(date +%s)
-
-step() { echo "== $* [$(($(date +%s) - started)) s]"; }
-ok() { passed=$((passed + 1)); echo "ok     $*"; }
-bad() { failed=$((failed + 1)); echo "FAILED $*"; }
-holds() {
-  local name=$1 said; shift
-  if said=$("$@" 2>&1); then ok "$name"; else bad "$name"; printf '%s\n' "$said" | head -n 40; fi
-}
-program() {
-  local name=$1 said code counts; shift
-  said=$(timeout 120 "$@" 2>&1); code=$?
-  counts=$(printf '%s\n' "$said" | grep -E '^[0-9]+ passed, [0-9]+ failed$' | tail -n 1)
-  if [ -z "$counts" ]; then bad "$name: ended with $code"; printf '%s\n' "$said" | tail -n 40; return; fi
-  set -- $counts
-  passed=$((passed + $1)) failed=$((failed + $3))
-  if [ "$3" -eq 0 ] && [ "$code" -eq 0 ]; then echo "ok     $name: $1 tests"; return; fi
-  [ "$3" -eq 0 ] && failed=$((failed + 1))
-  echo "FAILED $name: ended with $code"
-  printf '%s\n' "$said" | grep -v '^ok ' | tail -n 40
-}
-give_up() { echo "FAILED $*"; echo "$passed passed, $((failed + 1)) failed"; exit 1; }
+. scripts/steps.sh
 
 if [ -z "$built" ]; then
   step "build the library"
@@ -56,8 +34,8 @@ cp -r examples "$out/" && mkdir -p "$out/bindings" && cp -r bindings/go "$out/bi
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
 flags=$(pkg-config --cflags --libs forge_x402)
 cd "$out"
-holds "C: the libmicrohttpd merchant" gcc -std=gnu11 $warnings -g examples/c/serve.c $flags $(pkg-config --cflags --libs libmicrohttpd) -lpthread -o bin/serve
-holds "C: the same, with the archive inside" gcc -std=gnu11 $warnings examples/c/serve.c -I"$prefix/include" "$prefix/lib/libforge_x402.a" $(pkg-config --static --libs-only-l forge_x402 | sed 's/-lforge_x402//') -lmicrohttpd -lpthread -o bin/serve_static
+holds "C: the libmicrohttpd merchant" gcc -std=gnu11 $warnings -g examples/c/serve.c examples/c/payment.c $flags $(pkg-config --cflags --libs libmicrohttpd) -lpthread -o bin/serve
+holds "C: the same, with the archive inside" gcc -std=gnu11 $warnings examples/c/serve.c examples/c/payment.c -I"$prefix/include" "$prefix/lib/libforge_x402.a" $(pkg-config --static --libs-only-l forge_x402 | sed 's/-lforge_x402//') -lmicrohttpd -lpthread -o bin/serve_static
 for standard in 17 20; do
   holds "C++$standard: the example" g++ -std=c++$standard $warnings examples/cpp/main.cpp $flags -o "bin/exchange$standard"
   holds "C++$standard: it runs" sh -c "bin/exchange$standard | grep -q '\"feedback_id\":\"'"
@@ -73,6 +51,7 @@ mv "$out/moved" "$prefix"
 holds "Go: the net/http merchant" sh -c "cd examples/nethttp && go build -o ../../bin/nethttp ."
 holds "P29 Go: without cgo it builds to a pass-through, and Strict says so" sh -c "cd examples/nethttp && CGO_ENABLED=0 go build -o ../../bin/nethttp_off . && ! ../../bin/nethttp_off 0 x 2> $out/off.log; grep -q CGO_ENABLED=0 $out/off.log"
 cd - > /dev/null
+holds "C: the servers of the side-by-side bench" gcc -std=gnu11 $warnings benches/side_by_side/c/server.c examples/c/payment.c $flags $(pkg-config --cflags --libs libmicrohttpd) -lpthread -o "$out/bin/side_by_side"
 
 step "P29 the loader"
 holds "Python loads, uses and closes it; the process goes on" python3 -c "
@@ -131,5 +110,4 @@ if command -v valgrind > /dev/null; then
 fi
 
 step "done"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -34,6 +34,8 @@ filled() {
   sed "s,@PREFIX@,$prefix,; s,@LIBDIR@,$libdir,; s,@INCLUDEDIR@,$includedir,; s,@VERSION@,$version,; s,@MAJOR@,$major,
     s,@NATIVE_STATIC_LIBS@,$native_static_libs," "$1"
 }
+# Below the prefix the folders are named by it, so that pkg-config --define-prefix finds them wherever a tree was moved to.
+filled_pc() { libdir=${libdir/#$prefix\//\$\{prefix\}/} includedir=${includedir/#$prefix\//\$\{prefix\}/} filled capi/forge_x402.pc.in; }
 lib=$destdir$libdir include=$destdir$includedir
 real=libforge_x402.so.$major.$minor.0
 
@@ -43,7 +45,7 @@ ln -sf "$real" "$lib/libforge_x402.so.$major"
 ln -sf "libforge_x402.so.$major" "$lib/libforge_x402.so"
 install -m 644 "$built/libforge_x402.a" "$lib/"
 install -m 644 include/forge_x402.h bindings/cpp/include/forge_x402.hpp bindings/cpp/include/forge_x402_client.hpp "$include/"
-filled capi/forge_x402.pc.in > "$lib/pkgconfig/forge_x402.pc"
+filled_pc > "$lib/pkgconfig/forge_x402.pc"
 for name in forge_x402-config forge_x402-config-version; do
   filled "bindings/cpp/cmake/$name.cmake.in" > "$lib/cmake/forge_x402/$name.cmake"
 done

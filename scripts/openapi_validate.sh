@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Enriches every document of tests/openapi/documents in each way it can be asked for, and lets others judge:
-# openapi-spec-validator and @redocly/openapi-core the documents, ajv the responses.
+# openapi-spec-validator and @redocly/openapi-core the documents (and that of the rating routes), ajv the responses.
 # Needs cargo, node with npm, python3 with venv. Prints `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,7 +29,7 @@ count() { # adds up the last line of a judge's output and shows the rest
     fi
 }
 
-folders=("$room/documents")
+folders=("$room/documents" "$room/rating_routes")
 for way in "" "nested" "context" "nested required"; do
     folder=$out/enriched${way:+-${way// /-}}
     rm -rf "$folder" && mkdir -p "$folder"

@@ -31,9 +31,21 @@ for name in main v1; do
   "$at/$name/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$at"/wheel/*.whl
 done
 
+# As somebody with a checkout installs it: maturin comes into a build environment of pip's own, from the folder that is
+# filled once, and nothing else is installed with it.
+echo "== pip install ./bindings/python"
+if ! ls "$at"/build-system/maturin-*.whl >/dev/null 2>&1; then
+  "$at/main/bin/pip" download --quiet --disable-pip-version-check --no-deps --dest "$at/build-system" "$(grep ^maturin= tests/e2e_python/requirements/main.txt)"
+fi
+rm -rf "$at/plain"
+"$python" -m venv "$at/plain"
+"$at/plain/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$at/build-system" ./bindings/python
+test "$("$at/plain/bin/pip" list --disable-pip-version-check --format=freeze | grep -cvE '^(pip|setuptools)=')" = 1
+"$at/plain/bin/python" -I scripts/wheel_use.py
+
 echo "== lint and types"
-"$at/main/bin/ruff" check --config bindings/python/pyproject.toml bindings/python tests/e2e_python examples/fastapi examples/flask benches/side_by_side/python
-"$at/main/bin/ruff" format --check --config bindings/python/pyproject.toml bindings/python tests/e2e_python examples/fastapi examples/flask benches/side_by_side/python
+"$at/main/bin/ruff" check --config bindings/python/pyproject.toml bindings/python tests/e2e_python examples/fastapi examples/flask benches/side_by_side/python scripts/wheel_use.py
+"$at/main/bin/ruff" format --check --config bindings/python/pyproject.toml bindings/python tests/e2e_python examples/fastapi examples/flask benches/side_by_side/python scripts/wheel_use.py
 "$at/main/bin/mypy" --strict --cache-dir "$at/mypy" tests/e2e_python/typing_example.py
 
 echo "== tests"

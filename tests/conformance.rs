@@ -3,6 +3,8 @@
 
 #[path = "conformance/case.rs"]
 mod case;
+#[path = "conformance/requests.rs"]
+mod requests;
 #[path = "conformance/run.rs"]
 mod run;
 
@@ -291,6 +293,9 @@ fn case_ids_are_unique() {
     let mut seen = std::collections::BTreeSet::new();
     for case in case::files().iter().flat_map(|file| case::load(file)) {
         assert!(seen.insert(case.id.clone()), "{} stands twice", case.name());
+    }
+    for case in case::RequestCase::load() {
+        assert!(seen.insert(case.id), "{} stands twice", case.name);
     }
     assert!(seen.len() > 450, "{} cases", seen.len());
 }

@@ -73,7 +73,7 @@ func loadCases(t testing.TB) []testCase {
 	var all []testCase
 	for _, file := range files {
 		name := filepath.Base(file)
-		if name == "texts.json" || name == "ids.json" {
+		if name == "texts.json" || name == "ids.json" || name == "requests.json" {
 			continue
 		}
 		var raw []json.RawMessage
@@ -111,13 +111,15 @@ func strictly(t testing.TB, text []byte, into any) {
 }
 
 // options are the case's, over the defaults; null takes a default away.
-func (c *testCase) options() []byte {
+func (c *testCase) options() []byte { return optionsOver(c.Options) }
+
+func optionsOver(given map[string]*json.RawMessage) []byte {
 	all := map[string]json.RawMessage{
 		"api_key":    json.RawMessage(`"ffk_test_0123456789abcdef"`),
 		"public_url": json.RawMessage(`"https://api.example.com"`),
 		"strict":     json.RawMessage(`true`),
 	}
-	for name, value := range c.Options {
+	for name, value := range given {
 		if value == nil {
 			delete(all, name)
 		} else {

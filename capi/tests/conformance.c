@@ -233,8 +233,8 @@ static int same_head(head got, head expected, const char *when) {
   size_t i, first = 0, first_expected = 0;
   while (first < got.count && !got.lines[first].appended) first++;
   while (first_expected < expected.count && !expected.lines[first_expected].appended) first_expected++;
-  qsort(got.lines + first, got.count - first, sizeof *got.lines, by_line);
-  qsort(expected.lines + first_expected, expected.count - first_expected, sizeof *expected.lines, by_line);
+  if (got.lines) qsort(got.lines + first, got.count - first, sizeof *got.lines, by_line);
+  if (expected.lines) qsort(expected.lines + first_expected, expected.count - first_expected, sizeof *expected.lines, by_line);
   for (i = 0; i < got.count || i < expected.count; i++) {
     const line *g = i < got.count ? &got.lines[i] : NULL, *e = i < expected.count ? &expected.lines[i] : NULL;
     if (g && e && same(g->name, e->name) && same(g->value, e->value)) continue;
@@ -462,6 +462,75 @@ static int run_case(json_t *one) {
   return good;
 }
 
+/* requests.json: what becomes of a request, or what it is answered. */
+static int run_request(json_t *one) {
+  static const char *const names[] = {"pass", "reply"};
+  json_t *given = json_object_get(one, "request"), *expect = json_object_get(one, "expect"), *answer = json_object_get(expect, "answer");
+  json_t *other_body = json_object_get(expect, "body"), *other_target = json_object_get(expect, "target");
+  const char *wanted = json_string_value(json_object_get(expect, "verdict"));
+  fx402_engine *e = engine_of(one);
+  fx402_exchange *ex = NULL;
+  fx402_verdict v = new_verdict();
+  fx402_error err = new_error();
+  fx402_request_in in;
+  fill f = {NULL, NULL, NULL};
+  char own_id[FX402_ID_LEN + 1];
+  text target, body, got_body, wanted_body;
+  head before, got, wanted_head;
+  shown lines;
+  size_t i;
+  int asked, waits, good;
+  only_keys(one, " id title why options before request expect ");
+  only_keys(given, " method target headers body ");
+  only_keys(expect, " verdict want_body waits target edits body answer ");
+  must(fx402_mint_id(e, own_id), NULL, "mint");
+  f.own_id = own_id;
+  run_before(e, one, &f);
+  target = value_of(json_object_get(given, "target"), &f);
+  body = value_of(json_object_get(given, "body"), &f);
+  before = head_of(json_object_get(given, "headers"), &f);
+  lines = show(before, PACKED);
+  in = new_request(json_string_value(json_object_get(given, "method")), (const char *)target.at, NULL, 0);
+  in.headers = lines.headers;
+  in.flags = 0; /* not read yet */
+  must(fx402_on_request(e, &in, &ex, &v, &err), &err, "on_request");
+  asked = v.action == FX402_WANT_BODY;
+  if (asked) must(fx402_on_request_body(ex, bytes(body.at, body.len > v.body_limit ? v.body_limit + 1 : body.len), &v, &err), &err, "on_request_body");
+  waits = v.action == FX402_WAIT;
+  if (waits) must(fx402_exchange_wait(ex, 3000, &v, &err), &err, "wait");
+
+  got = answer ? head_of(NULL, &f) : copy_head(before);
+  wanted_head = copy_head(got);
+  apply_verdict(&got, &v);
+  if (answer) {
+    head listed = head_of(json_object_get(answer, "headers"), &f);
+    only_keys(answer, " status headers body ");
+    for (i = 0; i < listed.count; i++)
+      apply(&wanted_head, FX402_EDIT_ADD, bytes(listed.lines[i].name.at, listed.lines[i].name.len), bytes(listed.lines[i].value.at, listed.lines[i].value.len));
+    free_head(listed);
+  } else {
+    apply_listed(&wanted_head, json_object_get(expect, "edits"), &f);
+  }
+  wanted_body = answer ? value_of(json_object_get(answer, "body"), &f) : other_body ? value_of(other_body, &f) : copy(body.at, body.len);
+  got_body = v.flags & FX402_BODY_REPLACED ? copy(v.body.ptr, v.body.len) : answer ? copy("", 0) : copy(body.at, body.len);
+  if (v.flags & FX402_TARGET_REPLACED) free(target.at), target = copy(v.target.ptr, v.target.len);
+
+  if (!ex) good = !strcmp(wanted, "nothing") ? 1 : fail("on_request did not look at it");
+  else if (v.action > FX402_REPLY || strcmp(wanted, names[v.action])) good = fail("action %u, not %s", v.action, wanted);
+  else if (asked != json_is_true(json_object_get(expect, "want_body"))) good = fail("asked for the body: %d", asked);
+  else if (waits != json_is_true(json_object_get(expect, "waits"))) good = fail("waits: %d", waits);
+  else if (other_target && strcmp((char *)target.at, json_string_value(other_target))) good = fail("target %s", (char *)target.at);
+  else if (!other_target && v.flags & FX402_TARGET_REPLACED) good = fail("a new target %s", (char *)target.at);
+  else if (answer && (json_int_t)v.http_status != json_integer_value(json_object_get(answer, "status"))) good = fail("status %u", v.http_status);
+  else good = same_head(got, wanted_head, "request") && same_body(got_body, wanted_body, "request");
+
+  must(fx402_exchange_end(ex, NULL), &err, "end");
+  fx402_engine_free(e);
+  free_head(before), free_head(got), free_head(wanted_head);
+  free(target.at), free(body.at), free(got_body.at), free(wanted_body.at), free(lines.items), free(lines.packed);
+  return good;
+}
+
 /* ids.json: asked at that time. Its 0 is the first millisecond of 1970, which 1 stands for: 0 means the clock here. */
 static int run_id(json_t *row) {
   static const char *const names[] = {"valid", "malformed", "bad_signature", "expired"};
@@ -497,13 +566,13 @@ int main(int argc, char **argv) {
   if (argc < 3) return 2;
   texts = load(argv[1], "texts.json");
   for (i = 2; i < argc; i++) {
-    int ids = !strcmp(argv[i], "ids.json"), passed_before = passed, failed_before = failed;
+    int ids = !strcmp(argv[i], "ids.json"), requests = !strcmp(argv[i], "requests.json"), passed_before = passed, failed_before = failed;
     json_t *cases = load(argv[1], argv[i]), *one;
     size_t at;
     json_array_foreach(cases, at, one) {
       case_name = json_string_value(json_object_get(one, "id"));
       if (!case_name) broken("%s: case %zu has no id", argv[i], at);
-      if (ids ? run_id(one) : run_case(one)) {
+      if (ids ? run_id(one) : requests ? run_request(one) : run_case(one)) {
         passed++;
       } else {
         failed++;

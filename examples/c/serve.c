@@ -1,11 +1,11 @@
 /* serve.c - a paid HTTP API in C on libmicrohttpd that tells agents how to rate it.
 **
-**   cc serve.c $(pkg-config --cflags --libs forge_x402 libmicrohttpd) -o serve
+**   cc serve.c payment.c $(pkg-config --cflags --libs forge_x402 libmicrohttpd) -o serve
 **   ./serve 8402 127.0.0.1:4020 [collector URL] [workers]
 **
-** GET and POST /weather cost 0.001 USDC: the x402 v2 challenge, verification before the work, settlement after it. Both are
-** asked of the facilitator at the given address (plain HTTP). With workers > 1 the engine is opened first and the process
-** forks: each child delivers its own events. SIGTERM or SIGINT ends it cleanly.
+** GET and POST /weather cost 0.001 USDC: the x402 v2 challenge, verification before the work, settlement after it (payment.c).
+** With workers > 1 the engine is opened first and the process forks: each child delivers its own events. SIGTERM or SIGINT
+** ends it cleanly.
 **
 ** The merchant's part knows nothing of ratings; the part with forge-x402 would be the same for any merchant.
 */
@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "forge_x402.h"
+#include "payment.h"
 
 enum { LINES = 64, BODY_LIMIT = 1 << 20, WORKERS = 64 };
 
@@ -47,7 +48,6 @@ typedef struct exchange {
 } exchange;
 
 static fx402_engine *engine;
-static struct sockaddr_in facilitator = {.sin_family = AF_INET};
 
 /* ---- bytes ---- */
 
@@ -60,49 +60,11 @@ static text copy(const void *at, size_t len) {
 }
 
 static text copy_text(const char *t) { return copy(t, strlen(t)); }
+static text owned(char *t) { return (text){t, strlen(t)}; }
 static fx402_span span(const char *t) { return (fx402_span){(const uint8_t *)t, t ? strlen(t) : 0}; }
 static fx402_span span_of(text t) { return (fx402_span){(const uint8_t *)t.at, t.len}; }
 
-static const char ALPHABET[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static text base64(text in) {
-  text out = {malloc((in.len + 2) / 3 * 4 + 1), 0};
-  if (!out.at) abort();
-  for (size_t i = 0; i < in.len; i += 3) {
-    uint32_t bits = (uint32_t)(uint8_t)in.at[i] << 16;
-    if (i + 1 < in.len) bits |= (uint32_t)(uint8_t)in.at[i + 1] << 8;
-    if (i + 2 < in.len) bits |= (uint8_t)in.at[i + 2];
-    for (int k = 0; k < 4; k++) out.at[out.len++] = i + (size_t)k > in.len ? '=' : ALPHABET[bits >> (18 - 6 * k) & 63];
-  }
-  out.at[out.len] = 0;
-  return out;
-}
-
-/* Empty where it is not base64. */
-static text unbase64(const char *in) {
-  text out = {malloc(strlen(in) + 1), 0};
-  uint32_t bits = 0;
-  int have = 0;
-  if (!out.at) abort();
-  for (; *in && *in != '='; in++) {
-    const char *at = strchr(ALPHABET, *in);
-    if (!at) { out.len = 0; break; }
-    bits = bits << 6 | (uint32_t)(at - ALPHABET);
-    if ((have += 6) >= 8) out.at[out.len++] = (char)(bits >> (have -= 8));
-  }
-  out.at[out.len] = 0;
-  return out;
-}
-
 /* ---- the merchant: knows nothing of ratings ---- */
-
-#define TERMS "{\"scheme\":\"exact\",\"network\":\"eip155:84532\",\"amount\":\"1000\"," \
-  "\"asset\":\"0x036CbD53842c5426634e7929541eC2318f3dCF7e\",\"payTo\":\"0x1111111111111111111111111111111111111111\"," \
-  "\"maxTimeoutSeconds\":60,\"extra\":{\"name\":\"USDC\",\"version\":\"2\"}}"
-#define CHALLENGE "{\"x402Version\":2,\"error\":\"%s\",\"resource\":{\"url\":\"http://127.0.0.1:%s/weather\"," \
-  "\"description\":\"Weather now.\",\"mimeType\":\"application/json\"},\"accepts\":[" TERMS "]}"
-
-static const char *port;
 
 static void add(response *r, const char *name, text value) {
   if (r->count == LINES) { free(value.at); return; }
@@ -110,76 +72,32 @@ static void add(response *r, const char *name, text value) {
   r->values[r->count++] = value;
 }
 
-/* POSTs the payment and the terms to the facilitator. The body of its answer, empty on any failure. */
-static text ask_facilitator(const char *path, text payment) {
-  char *request = NULL, buffer[4096];
-  text all = copy("", 0), body;
-  const char *start;
-  ssize_t n;
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  struct timeval limit = {10, 0};
-  size_t length = strlen("{\"x402Version\":2,\"paymentPayload\":,\"paymentRequirements\":" TERMS "}") + payment.len;
-  int size = asprintf(&request, "POST %s HTTP/1.1\r\nHost: facilitator\r\nContent-Type: application/json\r\nConnection: close\r\n"
-    "Content-Length: %zu\r\n\r\n{\"x402Version\":2,\"paymentPayload\":%s,\"paymentRequirements\":" TERMS "}", path, length, payment.at);
-  if (size < 0) abort();
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  if (connect(fd, (struct sockaddr *)&facilitator, sizeof facilitator) == 0 && write(fd, request, (size_t)size) == size) {
-    while ((n = read(fd, buffer, sizeof buffer)) > 0 && all.len < BODY_LIMIT) {
-      all.at = realloc(all.at, all.len + (size_t)n + 1);
-      if (!all.at) abort();
-      memcpy(all.at + all.len, buffer, (size_t)n);
-      all.at[all.len += (size_t)n] = 0;
-    }
-  }
-  close(fd);
-  free(request);
-  /* From the first brace to the last: what a chunked body has around them is not of interest. */
-  start = strstr(all.at, "\r\n\r\n");
-  start = start ? strchr(start, '{') : NULL;
-  body = start ? copy(start, (size_t)(strrchr(start, '}') - start) + 1) : copy("", 0);
-  free(all.at);
-  return body;
-}
-
 static void require_payment(response *r, const char *why) {
-  char *challenge = NULL;
-  int len = asprintf(&challenge, CHALLENGE, why, port);
-  if (len < 0) abort();
   r->status = 402;
   add(r, "Content-Type", copy_text("application/json"));
-  add(r, "PAYMENT-REQUIRED", base64((text){challenge, (size_t)len}));
+  add(r, "PAYMENT-REQUIRED", owned(payment_required(why)));
   r->body = copy_text("{}");
-  free(challenge);
 }
 
 static void merchant(struct MHD_Connection *c, const char *path, response *r) {
-  const char *header = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "PAYMENT-SIGNATURE");
-  text payment, verified, settled;
+  const char *signature = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "PAYMENT-SIGNATURE");
+  char *receipt;
   if (strcmp(path, "/weather")) {
     r->status = 404, r->body = copy_text("");
-    return;
-  }
-  if (!header) {
+  } else if (!signature) {
     require_payment(r, "PAYMENT-SIGNATURE header is required");
-    return;
-  }
-  payment = unbase64(header);
-  verified = ask_facilitator("/verify", payment);
-  if (payment.len == 0 || !strstr(verified.at, "\"isValid\":true")) {
+  } else if (!payment_verify(signature)) {
     require_payment(r, "the payment is not valid");
   } else {
-    settled = ask_facilitator("/settle", payment);
-    if (strstr(settled.at, "\"success\":true")) {
+    if (payment_settle(signature, &receipt)) {
       r->status = 200;
       add(r, "Content-Type", copy_text("application/json"));
       r->body = copy_text("{\"temperature\": 21.50, \"sky\": \"clear\"}");
     } else {
       require_payment(r, "the payment was not settled");
     }
-    add(r, "PAYMENT-RESPONSE", base64(settled));
-    free(settled.at);
+    add(r, "PAYMENT-RESPONSE", owned(receipt));
   }
-  free(payment.at), free(verified.at);
 }
 
 /* ---- forge-x402: the same for any merchant ---- */
@@ -347,17 +265,16 @@ static int work(int fd, const sigset_t *ends) {
 }
 
 int main(int argc, char **argv) {
-  char *config = NULL, *colon;
+  char *config = NULL, *resource = NULL;
   fx402_error error = {.struct_size = sizeof error};
   sigset_t ends;
   pid_t children[WORKERS];
   int workers = argc > 4 ? atoi(argv[4]) : 1, got, fd;
   if (workers > WORKERS) workers = WORKERS;
-  if (argc < 3 || !(colon = strchr(argv[2], ':'))) return fprintf(stderr, "serve PORT FACILITATOR_ADDRESS:PORT [COLLECTOR_URL [WORKERS]]\n"), 2;
-  port = argv[1];
-  facilitator.sin_port = htons((uint16_t)atoi(colon + 1));
-  *colon = 0;
-  inet_pton(AF_INET, argv[2], &facilitator.sin_addr);
+  if (argc < 3) return fprintf(stderr, "serve PORT FACILITATOR_ADDRESS:PORT [COLLECTOR_URL [WORKERS]]\n"), 2;
+  if (asprintf(&resource, "http://127.0.0.1:%s/weather", argv[1]) < 0) abort();
+  if (!payment_open(argv[2], resource)) return fprintf(stderr, "%s is no ADDRESS:PORT\n", argv[2]), 2;
+  free(resource);
   signal(SIGPIPE, SIG_IGN);
   sigemptyset(&ends), sigaddset(&ends, SIGTERM), sigaddset(&ends, SIGINT);
   pthread_sigmask(SIG_BLOCK, &ends, NULL);
@@ -367,7 +284,7 @@ int main(int argc, char **argv) {
                backend ? ",\"backend_url\":\"" : "", backend ? argv[3] : "", backend ? "\"" : "") < 0) abort();
   if (fx402_engine_open(FX402_ABI, span(config), &engine, &error) != FX402_OK) return fprintf(stderr, "%s\n", error.message), 1;
   free(config);
-  fd = listen_on(port);
+  fd = listen_on(argv[1]);
   if (workers <= 1) return work(fd, &ends);
   for (int i = 0; i < workers; i++) {
     children[i] = fork();

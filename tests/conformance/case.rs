@@ -29,10 +29,27 @@ pub struct Case {
     pub has_own_id: bool,
 }
 
+/// A case of requests.json: what becomes of a request, or what it is answered.
+pub struct RequestCase {
+    pub name: String,
+    pub id: String,
+    pub options: Vec<u8>,
+    pub before: Vec<(Request, Response)>,
+    pub request: Request,
+    pub verdict: String,
+    pub want_body: bool,
+    pub waits: bool,
+    pub target: Option<String>,
+    pub answer: Option<Response>,
+    edits: Value,
+    body: Option<Value>,
+}
+
 pub struct Request {
     pub method: String,
     pub target: String,
     headers: Value,
+    body: Value,
 }
 
 pub struct Response {
@@ -61,12 +78,15 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
 }
 
+/// Files of another shape.
+const OTHER_SHAPES: [&str; 3] = ["texts.json", "ids.json", "requests.json"];
+
 /// The files that hold cases, in order.
 pub fn files() -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".json") && name != "texts.json" && name != "ids.json")
+        .filter(|name| name.ends_with(".json") && !OTHER_SHAPES.contains(&name.as_str()))
         .collect();
     names.sort();
     names
@@ -82,6 +102,48 @@ pub fn load(file: &str) -> Vec<Case> {
     cases.into_iter().map(|case| Case::read(file, case)).collect()
 }
 
+impl RequestCase {
+    pub fn load() -> Vec<RequestCase> {
+        let Value::Array(cases) = json("requests.json") else { panic!("requests.json: not a list") };
+        cases.into_iter().map(RequestCase::read).collect()
+    }
+
+    fn read(case: Value) -> RequestCase {
+        let name = format!("requests.json {}", case["id"]);
+        let mut fields = Fields::of(&name, case);
+        let id = fields.text("id");
+        assert!(!fields.text("title").is_empty() && !fields.text("why").is_empty(), "{name}");
+        let mut expect = Fields::of(&name, fields.need("expect"));
+        let mut flag = |key| expect.take(key).is_some_and(|value| value.as_bool().unwrap());
+        let read = RequestCase {
+            id,
+            options: options(fields.take("options")),
+            before: before(&name, fields.take("before")),
+            request: Request::read(&name, fields.need("request")),
+            want_body: flag("want_body"),
+            waits: flag("waits"),
+            verdict: expect.text("verdict"),
+            target: expect.take("target").map(|value| value.as_str().unwrap().to_owned()),
+            answer: expect.take("answer").map(|value| Response::read(&name, value)),
+            edits: expect.take("edits").unwrap_or(Value::Array(Vec::new())),
+            body: expect.take("body"),
+            name,
+        };
+        fields.done();
+        expect.done();
+        read
+    }
+
+    pub fn edits(&self, fill: &Fill) -> Vec<(Op, String, Vec<u8>)> {
+        edits(&self.edits, fill)
+    }
+
+    /// The body handed on, where it is another one.
+    pub fn body(&self, fill: &Fill) -> Option<Vec<u8>> {
+        self.body.as_ref().map(|value| bytes(value, fill))
+    }
+}
+
 impl Case {
     fn read(file: &str, case: Value) -> Case {
         let name = format!("{file} {}", case["id"]);
@@ -93,11 +155,7 @@ impl Case {
         if let Some(oracle) = fields.take("oracle") {
             assert_eq!(oracle, "no", "{name}: oracle");
         }
-        let before = match fields.take("before") {
-            None => Vec::new(),
-            Some(Value::Array(pairs)) => pairs.into_iter().map(|pair| exchange(&name, pair)).collect(),
-            Some(other) => panic!("{name}: before {other}"),
-        };
+        let before = before(&name, fields.take("before"));
         let options = options(fields.take("options"));
         let request = Request::read(&name, fields.need("request"));
         let response = Response::read(&name, fields.need("response"));
@@ -108,6 +166,14 @@ impl Case {
 
     pub fn name(&self) -> String {
         format!("{} {}: {}", self.file, self.id, self.title)
+    }
+}
+
+fn before(name: &str, given: Option<Value>) -> Vec<(Request, Response)> {
+    match given {
+        None => Vec::new(),
+        Some(Value::Array(pairs)) => pairs.into_iter().map(|pair| exchange(name, pair)).collect(),
+        Some(other) => panic!("{name}: before {other}"),
     }
 }
 
@@ -135,11 +201,22 @@ fn options(given: Option<Value>) -> Vec<u8> {
 impl Request {
     fn read(name: &str, request: Value) -> Request {
         let mut fields = Fields::of(name, request);
-        let read =
-            Request { method: fields.text("method"), target: fields.text("target"), headers: fields.need("headers") };
-        fields.take("body");
+        let read = Request {
+            method: fields.text("method"),
+            target: fields.text("target"),
+            headers: fields.need("headers"),
+            body: fields.take("body").unwrap_or("".into()),
+        };
         fields.done();
         read
+    }
+
+    pub fn target(&self, fill: &Fill) -> String {
+        filled(&self.target, fill)
+    }
+
+    pub fn body(&self, fill: &Fill) -> Vec<u8> {
+        bytes(&self.body, fill)
     }
 
     pub fn head(&self, fill: &Fill) -> Vec<Line> {

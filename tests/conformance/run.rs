@@ -44,8 +44,12 @@ impl Head {
 
 /// An engine as the case wants it, with the exchanges before it behind it.
 pub fn engine(case: &Case) -> Engine {
-    let engine = Engine::open(&case.options).unwrap_or_else(|fault| panic!("{}: {fault}", case.name()));
-    for (request, response) in &case.before {
+    opened(&case.name(), &case.options, &case.before)
+}
+
+pub fn opened(name: &str, options: &[u8], before: &[(Request, Response)]) -> Engine {
+    let engine = Engine::open(options).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    for (request, response) in before {
         let fill = Fill::default();
         send(&engine, request, response.status, &response.head(&fill), &response.body(&fill), &fill, Host::Asked);
     }
@@ -178,6 +182,6 @@ pub fn apply(head: &[Line], edits: &[(Op, String, Vec<u8>)]) -> Head {
     head
 }
 
-fn borrowed(lines: &[Line]) -> Vec<(&[u8], &[u8])> {
+pub fn borrowed(lines: &[Line]) -> Vec<(&[u8], &[u8])> {
     lines.iter().map(|(name, value)| (name.as_slice(), value.as_slice())).collect()
 }

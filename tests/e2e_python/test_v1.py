@@ -70,8 +70,7 @@ def test_a22_p13_v1_the_whole_way_of_a_payment(pair, backend, facilitator):
 def test_p07_v1_a_paywall_for_browsers_keeps_its_bytes(pair):
     page = [("user-agent", "Mozilla/5.0"), ("accept", "text/html")]
     before, after = (ask(server.port, "GET", "/paid/report", page) for server in pair)
-    ports = [str(server.port).encode() for server in pair]
-    assert after.status == 402 and after.body.replace(ports[1], b"") == before.body.replace(ports[0], b"")
+    assert after.status == 402 and after.body == before.body
 
 
 def test_p09_v1_a_failed_settlement_gets_no_id(pair, facilitator, backend):

@@ -265,6 +265,55 @@ bool run_case(const json &one) {
   return true;
 }
 
+// A case of requests.json: what becomes of a request, or what it is answered.
+bool run_request(const json &one) {
+  only_keys(one, {"id", "title", "why", "options", "before", "request", "expect"});
+  const json &given = one.at("request"), &expect = one.at("expect");
+  only_keys(given, {"method", "target", "headers", "body"});
+  only_keys(expect, {"verdict", "want_body", "waits", "target", "edits", "body", "answer"});
+  const Engine engine = engine_of(one);
+  Fill f;
+  f.own_id = engine.mint_id();
+  run_before(engine, one, f);
+  const std::string method = given.at("method"), target = bytes(given.at("target"), f), body = bytes(given.value("body", json()), f);
+  const std::vector<Line> before = lines(given.at("headers"), f);
+  const std::vector<fx402_header> before_views = views(before);
+  Request request;
+  request.method = method, request.target = target, request.headers = before_views.data(), request.header_count = before_views.size();
+
+  auto [exchange, verdict] = engine.on_request(request);
+  const std::string wanted = expect.at("verdict");
+  if (!exchange) return wanted == "nothing" || fail("on_request did not look at it");
+  const bool asked = verdict.action() == Verdict::Action::want_body;
+  if (asked) verdict = exchange.on_request_body(std::string_view(body).substr(0, verdict.body_limit() + 1));
+  const bool waits = verdict.action() == Verdict::Action::wait;
+  if (waits) verdict = exchange.wait(std::chrono::milliseconds(3000));
+  if (asked != expect.value("want_body", false)) return fail("asked for the body: " + std::to_string(asked));
+  if (waits != expect.value("waits", false)) return fail("waits: " + std::to_string(waits));
+
+  if (wanted == "pass" && verdict.action() == Verdict::Action::pass) {
+    Head head{before, {}};
+    apply(head, verdict);
+    const Head expected_head = expected(before, expect.value("edits", json::array()), f);
+    if (!(head == expected_head)) return fail("head expected" + show(expected_head) + "\n  got" + show(head));
+    if (verdict.target().value_or(target) != expect.value("target", target)) return fail("target " + std::string(verdict.target().value_or(target)));
+    const std::string expected_body = expect.contains("body") ? bytes(expect["body"], f) : body;
+    return verdict.body().value_or(body) == expected_body || fail("body expected " + expected_body);
+  }
+  if (wanted == "reply" && verdict.action() == Verdict::Action::reply) {
+    const json &answer = expect.at("answer");
+    only_keys(answer, {"status", "headers", "body"});
+    Head head, expected_head;
+    apply(head, verdict);
+    for (const Line &line : lines(answer.at("headers"), f)) expected_head.edit(FX402_EDIT_ADD, line.name, line.value);
+    if (!(head == expected_head)) return fail("head expected" + show(expected_head) + "\n  got" + show(head));
+    const std::string expected_body = bytes(answer.value("body", json()), f);
+    if (verdict.body().value_or("") != expected_body) return fail("body expected " + expected_body + "\n  got " + std::string(verdict.body().value_or("")));
+    return answer.at("status") == verdict.status() || fail("status " + std::to_string(verdict.status()));
+  }
+  return fail("the verdict is not " + wanted);
+}
+
 // Its 0 is the first millisecond of 1970, which 1 stands for: 0 means the clock here.
 bool run_id(const json &row) {
   only_keys(row, {"id", "api_key", "value", "now_ms", "ttl_ms", "expect"});
@@ -325,7 +374,8 @@ int main(int argc, char **argv) {
   count(wrapper(), "wrapper");
   for (int i = 2; i < argc; i++) {
     const std::string file = argv[i];
-    for (const json &one : load(folder + file)) count(file == "ids.json" ? run_id(one) : run_case(one), file + " " + one.value("id", "?"));
+    for (const json &one : load(folder + file))
+      count(file == "ids.json" ? run_id(one) : file == "requests.json" ? run_request(one) : run_case(one), file + " " + one.value("id", "?"));
   }
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed != 0 || passed < 500;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import { applied, exchange } from "./exchange.mjs";
+import { applied, exchange, ofRequest } from "./exchange.mjs";
 import { bytesOf, folder, onlyKeys, read } from "./values.mjs";
 
 const { load } = createRequire(import.meta.url)("../lib/native.js");
@@ -15,7 +15,7 @@ const DEFAULTS = { api_key: "ffk_test_0123456789abcdef", public_url: "https://ap
 const KEYS = ["id", "title", "why", "fixture", "options", "before", "request", "response", "oracle", "expect"];
 const EXPECT = ["edits", "body", "id", "want_body", "first_edits", "verdict"];
 
-for (const file of readdirSync(folder).filter((name) => name.endsWith(".json") && !["texts.json", "ids.json"].includes(name))) {
+for (const file of readdirSync(folder).filter((name) => name.endsWith(".json") && !["texts.json", "ids.json", "requests.json"].includes(name))) {
   const cases = read(file);
   assert.ok(cases.length > 0);
   for (const one of cases) {
@@ -26,6 +26,14 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith(".json") &
   }
 }
 
+for (const one of read("requests.json")) {
+  test(`requests.json ${one.id}: ${one.title}`, () => {
+    onlyKeys(one, ["id", "title", "why", "options", "before", "request", "expect"]);
+    onlyKeys(one.expect, ["verdict", "want_body", "waits", "target", "edits", "body", "answer"]);
+    return checkRequest(one, one.expect);
+  });
+}
+
 for (const one of read("ids.json")) {
   test(`ids.json ${one.id}`, () => {
     onlyKeys(one, ["id", "title", "why", "api_key", "value", "now_ms", "ttl_ms", "expect"]);
@@ -34,16 +42,29 @@ for (const one of read("ids.json")) {
   });
 }
 
+/** A case of requests.json: what is handed on, or what is answered. */
+async function checkRequest(one, { verdict, want_body = false, waits = false, target, edits = [], body, answer }) {
+  const [engine, ids] = opened(one);
+  const request = requestOf(one.request, ids);
+  const got = await ofRequest(engine, request);
+  assert.deepEqual([got.verdict, got.wanted, got.waited], [verdict, want_body, waits]);
+  if (verdict === "reply") {
+    const { status, headers, body: text } = responseOf(answer, ids);
+    assert.equal(got.status, status);
+    assert.deepEqual(applied([], got.edits), applied([], headers.map(([name, value]) => ["add", name, value])));
+    assert.ok(got.body.equals(text), `body\n got ${got.body}\nwant ${text}`);
+    return;
+  }
+  assert.equal(got.target, target ?? request.target);
+  sameHead(request, got.edits, edits, ids);
+  assert.ok(got.body.equals(body === undefined ? request.body : bytesOf(body, ids)), "body");
+}
+
 /** `atOnce`: with the body in the first call; the result is the same where the body is within the limit. */
 function check(one, atOnce) {
   onlyKeys(one, KEYS);
   onlyKeys(one.expect, EXPECT);
-  const engine = open(one.options);
-  const ids = { own_id: engine.mintId() };
-  for (const before of one.before ?? []) {
-    onlyKeys(before, ["request", "response"]);
-    exchange(engine, requestOf(before.request, ids), responseOf(before.response, ids));
-  }
+  const [engine, ids] = opened(one);
   const [request, response] = [requestOf(one.request, ids), responseOf(one.response, ids)];
   const got = exchange(engine, request, response, { atOnce });
   if (one.expect.verdict !== undefined) {
@@ -75,14 +96,21 @@ function sameHead(response, got, expected, ids) {
   assert.deepEqual(applied(response.headers, got), applied(response.headers, wanted));
 }
 
-function open(options = {}) {
+/** The engine of a case, after the exchanges before it, and what the placeholders stand for. */
+function opened({ options = {}, before = [] }) {
   const all = Object.entries({ ...DEFAULTS, ...options }).filter(([, value]) => value !== null);
-  return new Engine(JSON.stringify(Object.fromEntries(all)));
+  const engine = new Engine(JSON.stringify(Object.fromEntries(all)));
+  const ids = { own_id: engine.mintId() };
+  for (const earlier of before) {
+    onlyKeys(earlier, ["request", "response"]);
+    exchange(engine, requestOf(earlier.request, ids), responseOf(earlier.response, ids));
+  }
+  return [engine, ids];
 }
 
 function requestOf({ method, target, headers = [], body = "", ...rest }, ids) {
   onlyKeys(rest, []);
-  return { method, target, headers: lines(headers, ids), body: bytesOf(body, ids) };
+  return { method, target: bytesOf(target, ids).toString("latin1"), headers: lines(headers, ids), body: bytesOf(body, ids) };
 }
 
 function responseOf({ status, headers = [], body = "", ...rest }, ids) {

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import wire from "../lib/wire.js";
 
-const PASS = 0;
-const WANT_BODY = 2;
+const [PASS, REPLY, WANT_BODY, WAIT] = [0, 1, 2, 3];
 
 /** `{ began, first, final, body }`: whether on_request gave an exchange, the two verdicts' edits, the final verdict, the body. */
 export function exchange(engine, request, response, { atOnce = false } = {}) {
@@ -33,6 +32,30 @@ export function exchange(engine, request, response, { atOnce = false } = {}) {
   if (wanted && body.length <= verdict.bodyLimit) verdict = current.onResponse(status, "", flat(headers), body, false);
   current.end("delivered", status, body.length);
   return { began, wanted, first, edits: edits(verdict), body: verdict.body ?? body, id: verdict.feedbackId ?? undefined };
+}
+
+/** What becomes of a request, by the part of README.md about requests.json: the verdict's name and what is handed on or answered. */
+export async function ofRequest(engine, { method, target, headers, body }) {
+  const head = wire.requestHead(method, target, "", headers.flat());
+  const begun = wire.showRequest(head, (bytes, length) => engine.onRequest(bytes, length));
+  if (begun === null) return { verdict: "nothing", wanted: false, waited: false, target, edits: [], body };
+  let { exchange: current, verdict } = begun;
+  const wanted = verdict.action === WANT_BODY;
+  if (wanted) verdict = current.onRequestBody(body.subarray(0, verdict.bodyLimit + 1));
+  const waited = verdict.action === WAIT;
+  if (waited) verdict = await current.wait(3_000);
+  assert.ok([PASS, REPLY].includes(verdict.action), `action ${verdict.action}`);
+  current.end("delivered", verdict.httpStatus, 0);
+  const replied = verdict.action === REPLY;
+  return {
+    verdict: replied ? "reply" : "pass",
+    wanted,
+    waited,
+    status: verdict.httpStatus,
+    target: verdict.target ?? target,
+    edits: edits(verdict),
+    body: verdict.body ?? (replied ? Buffer.alloc(0) : body),
+  };
 }
 
 function edits({ edits }) {

@@ -50,7 +50,8 @@ class Fill:
 
 
 def files():
-    return sorted(path.name for path in FOLDER.glob("*.json") if path.name not in ("texts.json", "ids.json"))
+    others = ("texts.json", "ids.json", "requests.json")
+    return sorted(path.name for path in FOLDER.glob("*.json") if path.name not in others)
 
 
 def load_all():
@@ -66,22 +67,29 @@ def read(file, case):
     only(case, keys, case.get("id"))
     only(case["expect"], {"edits", "body", "id", "want_body", "first_edits", "verdict"}, case["id"])
     assert case["why"] and case.get("oracle", "no") == "no" and case["expect"].get("verdict", "nothing") == "nothing"
-    before = []
-    for pair in case.get("before", ()):
-        only(pair, {"request", "response"}, case["id"])
-        before.append((request(pair["request"]), response(pair["response"])))
-    options = {name: inner for name, inner in {**DEFAULTS, **case.get("options", {})}.items() if inner is not None}
     return Case(
         file=file,
         id=case["id"],
         title=case["title"],
-        options=options,
-        before=before,
+        options=options_of(case),
+        before=before_of(case),
         request=request(case["request"]),
         response=response(case["response"]),
         expect=case["expect"],
         has_own_id="{{own_id}}" in json.dumps(case),
     )
+
+
+def options_of(case):
+    return {name: inner for name, inner in {**DEFAULTS, **case.get("options", {})}.items() if inner is not None}
+
+
+def before_of(case):
+    before = []
+    for pair in case.get("before", ()):
+        only(pair, {"request", "response"}, case["id"])
+        before.append((request(pair["request"]), response(pair["response"])))
+    return before
 
 
 def request(given):

@@ -13,7 +13,8 @@ import (
 
 // writer stands between a handler and the server's ResponseWriter. It shows the engine the head of a paid answer or of a
 // 402, and holds a body only while the engine may still edit it: until the handler returns or flushes, the stated length
-// is reached, or the limit is. Everything else goes straight through. Decides nothing itself.
+// is reached, or the limit is. A short answer is shown whole, which takes one call instead of two. Everything else goes
+// straight through. Decides nothing itself.
 type writer struct {
 	inner    http.ResponseWriter
 	engine   *Engine
@@ -34,7 +35,7 @@ type phase uint8
 const (
 	// open: nothing is decided.
 	open phase = iota
-	// holding: head and body wait for the rest of the body.
+	// holding: head and body wait for the rest of the body, or for enough of it to ask about the head alone.
 	holding
 	// passing: the head has gone, or does not concern us.
 	passing
@@ -48,7 +49,13 @@ type held struct {
 	limit  int
 	// Content-Length, or -1.
 	stated int
+	// The engine has seen the head and wants the body; until then limit is undecided.
+	wanted bool
 }
+
+// undecided is how much of an answer is held before the engine is asked about its head alone: as much as net/http itself
+// holds back until the handler returns or flushes, so nobody sees a byte later for it.
+const undecided = 2048
 
 func (w *writer) forgeX402() {}
 
@@ -103,12 +110,24 @@ func (w *writer) begin(status int) {
 		w.end(delivered)
 		return
 	}
+	if w.request.Method == http.MethodHead || !allowsBody(status) {
+		w.show(bodyNone, nil)
+		w.send()
+		return
+	}
+	w.phase = holding
+	w.held = &held{header: w.inner.Header().Clone(), limit: undecided, stated: contentLength(w.inner.Header())}
+	if w.held.stated > undecided {
+		w.ask()
+	}
+}
+
+// ask shows the engine the head of an answer whose body is too long to wait for unasked: it is held on, or it goes.
+func (w *writer) ask() {
 	w.show(bodyUnread, nil)
 	if w.exchange != nil && w.exchange.action() == actionWantBody {
-		stated, limit := contentLength(w.inner.Header()), w.exchange.bodyLimit()
-		if stated <= limit {
-			w.phase = holding
-			w.held = &held{header: w.inner.Header().Clone(), limit: limit, stated: stated}
+		if limit := w.exchange.bodyLimit(); w.held.stated <= limit {
+			w.held.limit, w.held.wanted = limit, true
 			return
 		}
 	}
@@ -120,9 +139,6 @@ func (w *writer) show(flags uint32, body []byte) {
 	header := w.inner.Header()
 	if w.held != nil {
 		header = w.held.header
-	}
-	if flags == bodyUnread && (w.request.Method == http.MethodHead || !allowsBody(w.status)) {
-		flags = bodyNone
 	}
 	response := responseHead(w.status, flags, w.engine.route(w.request), header)
 	if w.exchange != nil {
@@ -138,6 +154,11 @@ func (w *writer) show(flags uint32, body []byte) {
 // hold keeps a part of the body; false if it does not fit any more.
 func (w *writer) hold(data []byte) bool {
 	size := len(w.held.body) + len(data)
+	if size > w.held.limit && !w.held.wanted {
+		if w.ask(); w.phase != holding {
+			return false
+		}
+	}
 	if size > w.held.limit || (w.held.stated >= 0 && size > w.held.stated) {
 		return false
 	}
@@ -151,8 +172,10 @@ func (w *writer) hold(data []byte) bool {
 // complete shows the engine the whole body and sends what it makes of it.
 func (w *writer) complete() {
 	w.show(bodyWhole, w.held.body)
-	if body, replaced := w.exchange.body(); replaced {
-		w.held.body = body
+	if w.exchange != nil {
+		if body, replaced := w.exchange.body(); replaced {
+			w.held.body = body
+		}
 	}
 	w.send()
 }
@@ -160,7 +183,15 @@ func (w *writer) complete() {
 // letGo gives up holding: the head goes as the engine wants it without its body, then what was held.
 func (w *writer) letGo() {
 	if w.phase == holding {
+		w.showHead()
 		w.send()
+	}
+}
+
+// showHead is for an answer that cannot be waited for and whose head the engine has not seen.
+func (w *writer) showHead() {
+	if !w.held.wanted {
+		w.show(bodyUnread, nil)
 	}
 }
 
@@ -223,6 +254,9 @@ func (w *writer) finish() {
 
 // abandon is called last, also when the handler panics.
 func (w *writer) abandon() {
+	if w.phase == holding {
+		w.showHead()
+	}
 	if w.exchange != nil {
 		w.end(failed)
 	}
@@ -284,6 +318,9 @@ func (w *writer) hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (w *writer) readFrom(from io.Reader) (int64, error) {
 	if w.phase == open {
 		w.begin(http.StatusOK)
+	}
+	if w.phase == holding && !w.held.wanted {
+		w.ask()
 	}
 	if w.phase == holding {
 		return io.Copy(struct{ io.Writer }{w}, from)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the servers of this folder against the release library of the checkout and measures them; arguments go to run.py.
+# Builds the servers of this folder against the release library of the checkout and measures them; arguments go to measure.py.
 # Needs gcc, libmicrohttpd-dev, python3 and wrk.
 set -eu
 cd "$(dirname "$0")/../../.."
@@ -9,4 +9,4 @@ mkdir -p "$out"
 ln -sf "$(realpath "${CARGO_TARGET_DIR:-target}")/release/libforge_x402.so" "$out/libforge_x402.so.1"
 gcc -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude benches/side_by_side/c/server.c examples/c/payment.c \
   "$out/libforge_x402.so.1" -Wl,-rpath,"$(realpath "$out")" -lmicrohttpd -lpthread -o "$out/server"
-exec python3 benches/side_by_side/c/run.py "$out/server" "$@"
+exec python3 benches/side_by_side/measure.py "$out/server" "$@"

@@ -1,22 +1,23 @@
-// The same net/http merchant with and without forge-x402, side by side: one process, rounds that alternate, medians.
+// The servers of the side-by-side bench, on net/http.
 //
-//	go run -tags forge_x402_checkout .        ends by itself after about half a minute
+//	server peer                                answers every request as facilitator and collector
+//	server bare|ours FACILITATOR COLLECTOR     a merchant: /free, /paid (asks the facilitator), /stub (asks nobody)
 //
-// Client, merchant and facilitator are in this process, so processor time counts all of them, alike on both sides; what
-// is added is the difference. The payment middleware asks a facilitator on loopback, which agrees with everything.
+// Prints its port and ends on SIGTERM. "bare" and "ours" differ in the middleware, and in nothing else.
 package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"slices"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -24,104 +25,86 @@ import (
 )
 
 const (
-	rounds  = 41
 	weather = `{"temperature": 21.50, "sky": "clear"}`
+	agreed  = `{"isValid":true,"success":true,"recorded":true,"transaction":"0x01","network":"eip155:84532","payer":"0x2222222222222222222222222222222222222222"}`
 )
 
 var (
-	payment   = base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"payload":{"signature":"0x00","authorization":{"from":"0x0000000000000000000000000000000000000001","to":"0x1111111111111111111111111111111111111111","value":"1000"}},"accepted":{"scheme":"exact","network":"eip155:84532","amount":"1000"}}`))
-	challenge = base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"error":"Payment required","resource":{"url":"https://api.example.com/weather","description":"Weather.","mimeType":"application/json"},"accepts":[{"scheme":"exact","network":"eip155:84532","amount":"1000","asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"0x1111111111111111111111111111111111111111","maxTimeoutSeconds":60,"extra":{"name":"USDC","version":"2"}}]}`))
+	challenge   = base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"error":"Payment required","resource":{"url":"https://api.example.com/weather","description":"Weather.","mimeType":"application/json"},"accepts":[{"scheme":"exact","network":"eip155:84532","amount":"1000","asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"0x1111111111111111111111111111111111111111","maxTimeoutSeconds":60,"extra":{"name":"USDC","version":"2"}}]}`))
+	stubReceipt = base64.StdEncoding.EncodeToString([]byte(agreed))
 )
 
 func main() {
-	facilitator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"isValid":true,"success":true,"transaction":"0x01","network":"eip155:84532","payer":"0x0000000000000000000000000000000000000001"}`)
-	}))
-	defer facilitator.Close()
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
-	defer collector.Close()
-	engine, err := forgex402.Open(forgex402.Options{APIKey: "ffk_test_0123456789abcdef", PublicURL: "https://api.example.com", BackendURL: collector.URL,
-		Strict: true, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	var handler http.Handler
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "peer":
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			answer(w, http.StatusOK, agreed)
+		})
+	case len(os.Args) == 4 && os.Args[1] == "bare":
+		handler = merchant("http://" + os.Args[2])
+	case len(os.Args) == 4 && os.Args[1] == "ours":
+		engine, err := forgex402.Open(forgex402.Options{APIKey: "ffk_test_0123456789abcdef", PublicURL: "https://api.example.com",
+			BackendURL: "http://" + os.Args[3], Strict: true, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer engine.Close(context.Background())
+		handler = engine.Middleware(merchant("http://" + os.Args[2]))
+	default:
+		log.Fatal("server peer | server bare|ours FACILITATOR COLLECTOR")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
 	}
-	merchant := merchantAt(facilitator.URL)
-	bare, ours := httptest.NewServer(merchant), httptest.NewServer(engine.Middleware(merchant))
-	defer bare.Close()
-	defer ours.Close()
-
-	fmt.Printf("%-10s %14s %14s %14s %12s\n", "", "without us", "with us", "added CPU", "req/s ratio")
-	for _, scenario := range []struct {
-		name, path, payment string
-		status, requests    int
-	}{{"free", "/free", "", 200, 400}, {"402", "/weather", "", 402, 400}, {"paid", "/weather", payment, 200, 150}} {
-		measure(scenario.name, bare.URL+scenario.path, ours.URL+scenario.path, scenario.payment, scenario.status, scenario.requests)
-	}
+	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
+	server := http.Server{Handler: handler}
+	go server.Serve(listener)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
+	<-ended
+	within, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	server.Shutdown(within)
 }
 
-func measure(name, bare, ours, payment string, status, requests int) {
-	var without, with, added, ratios []float64
-	for range rounds {
-		bareCPU, bareWall := round(bare, payment, status, requests)
-		oursCPU, oursWall := round(ours, payment, status, requests)
-		without, with = append(without, bareCPU), append(with, oursCPU)
-		added, ratios = append(added, oursCPU-bareCPU), append(ratios, bareWall/oursWall)
-	}
-	fmt.Printf("%-10s %11.1f µs %11.1f µs %11.2f µs %12.3f\n", name, median(without), median(with), median(added), median(ratios))
-}
-
-// round returns processor time and time for one request, in microseconds.
-func round(url, payment string, status, requests int) (cpu, wall float64) {
-	begun, begunCPU := time.Now(), cpuTime()
-	for range requests {
-		request, err := http.NewRequest(http.MethodGet, url, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		if payment != "" {
-			request.Header.Set("PAYMENT-SIGNATURE", payment)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			log.Fatal(err)
-		}
-		io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		if response.StatusCode != status {
-			log.Fatalf("%s: %d", url, response.StatusCode)
-		}
-	}
-	n := float64(requests) * 1000
-	return float64(cpuTime()-begunCPU) / n, float64(time.Since(begun).Nanoseconds()) / n
-}
-
-func merchantAt(facilitator string) http.Handler {
+func merchant(facilitator string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/free", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, weather) })
-	mux.HandleFunc("/weather", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/stub", selling(func([]byte) (string, error) { return stubReceipt, nil }))
+	mux.HandleFunc("/paid", selling(func(payment []byte) (string, error) {
+		if _, err := ask(facilitator+"/verify", payment); err != nil {
+			return "", err
+		}
+		receipt, err := ask(facilitator+"/settle", payment)
+		return base64.StdEncoding.EncodeToString(receipt), err
+	}))
+	return mux
+}
+
+// selling asks for a payment and answers with the receipt that settle gives for it.
+func selling(settle func(payment []byte) (receipt string, err error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		paid := r.Header.Get("PAYMENT-SIGNATURE")
 		if paid == "" {
 			w.Header().Set("PAYMENT-REQUIRED", challenge)
 			answer(w, http.StatusPaymentRequired, "{}")
 			return
 		}
-		text, err := base64.StdEncoding.DecodeString(paid)
-		var receipt []byte
-		for _, step := range []string{"/verify", "/settle"} {
-			if err == nil {
-				receipt, err = ask(facilitator+step, text)
-			}
+		payment, err := base64.StdEncoding.DecodeString(paid)
+		var receipt string
+		if err == nil {
+			receipt, err = settle(payment)
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		w.Header().Set("PAYMENT-RESPONSE", base64.StdEncoding.EncodeToString(receipt))
+		w.Header().Set("PAYMENT-RESPONSE", receipt)
 		answer(w, http.StatusOK, weather)
-	})
-	return mux
+	}
 }
 
 func ask(url string, body []byte) ([]byte, error) {
@@ -137,17 +120,4 @@ func answer(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	io.WriteString(w, body)
-}
-
-func cpuTime() int64 {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		log.Fatal(err)
-	}
-	return usage.Utime.Nano() + usage.Stime.Nano()
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What forge-x402 costs a C server on libmicrohttpd: the same merchant without and with us, in rounds that alternate.
+"""What forge-x402 costs a server: the same merchant without and with us, in rounds that alternate. Used by c/run.sh and go/run.sh.
 
     run.sh [--rounds 15] [--seconds 1]      ends by itself
     run.sh --instructions                   counted by valgrind instead, which other load does not disturb

@@ -53,20 +53,14 @@ short_load "a short load into PostgreSQL (debug build)" "$FORGE_TEST_POSTGRES/lo
 
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" -q install --disable-pip-version-check --pre forgeintel-sdk
-python3 -m venv "$work/venv-schemathesis"
-"$work/venv-schemathesis/bin/pip" -q install --disable-pip-version-check schemathesis
+install_schemathesis
 
 key=$("$collector" --database "$work/peer.db" project add demo --public-origin https://api.example.com 2>/dev/null)
 start_collector "$work/peer.db" --rate-limit 100000
 "$work/venv/bin/python" tests/peers/forgeintel_peer.py "$address" "$key" "$collector" "$work/peer.db" >"$work/peer.log" 2>&1 || true
 tail -1 "$work/peer.log" >"$work/peer-last.log"
 if grep -q ' 0 failed' "$work/peer-last.log"; then tally "$work/peer-last.log" "forgeintel-sdk as a peer"; else tally "$work/peer.log" "forgeintel-sdk as a peer"; fi
-# From the temporary folder: it leaves a cache where it runs.
-schemathesis() {
-  (cd "$work" && timeout 240 "$work/venv-schemathesis/bin/st" --config-file "$root/collector/tests/schemathesis.toml" run \
-    "http://$address/openapi.json" -H "Authorization: Bearer $key" -c all -n 40 --seed 1 --no-color)
-}
-try "schemathesis" schemathesis
+try "schemathesis" run_schemathesis 240 40
 kill "$pid"
 
 (cd tests/browser && npm ci --no-audit --no-fund --silent)

@@ -39,6 +39,8 @@ if [ "${FIGURES:-yes}" = yes ]; then
   rm -f "$work/random.db"*
 fi
 
+echo "== format and lints"
+"$root/scripts/collector_check.sh"
 echo "== kill -9, ${KILLS:=20} times each"
 KILLS=$KILLS timeout 1800 cargo test --locked --test kill -- --nocapture --test-threads 1
 echo "== two collectors on one PostgreSQL"

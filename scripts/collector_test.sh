@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything quick about the collector: its tests on SQLite and on a PostgreSQL started here, a short load, a few kills, the
-# published Python SDK as a peer, schemathesis, and the dashboard in a real Chromium. Ends with "N passed, N failed".
-# Screenshots go to $SCREENSHOTS if that is set.
+# Everything quick about the collector: its tests on SQLite and on a PostgreSQL started here (with and without TLS), a short
+# load, a few kills, the published Python SDK as a peer, schemathesis, and the dashboard in a real Chromium. Ends with
+# "N passed, N failed". Screenshots go to $SCREENSHOTS if that is set.
 set -euo pipefail
 . "$(dirname "$0")/collector_lib.sh"
 
@@ -38,6 +38,7 @@ if cargo build --locked --bins --example load 2>"$work/build.log" && cargo test 
 fi
 tally "$work/cargo.log" "cargo test"
 collector=$root/collector/target/debug/forge-collector
+try "format" cargo fmt --check
 
 short_load() { # what database
   local key

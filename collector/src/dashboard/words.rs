@@ -9,6 +9,16 @@ pub fn outcome_label(name: &str) -> &'static str {
     }
 }
 
+/// The class that gives a dot or a slice its colour.
+pub fn outcome_class(name: &str) -> &'static str {
+    match name {
+        "fully" => "fully",
+        "partially" => "partially",
+        "no" => "no",
+        _ => "other",
+    }
+}
+
 pub fn outcome_color(name: &str) -> &'static str {
     match name {
         "fully" => "--c-fully",
@@ -26,6 +36,21 @@ pub fn issue_label(name: &str) -> &'static str {
         "slow" => "Slow",
         "unclear_docs" => "Unclear docs",
         _ => "Too expensive",
+    }
+}
+
+/// What a diagnostic's code says of the client it was given to.
+pub fn code_meaning(code: &str) -> &'static str {
+    match code {
+        "PAYMENT_ATTEMPTS_EXCEEDED" => {
+            "Asks again and again without a valid payment. It was told to stop and to get its operator."
+        }
+        "PAYMENT_UNVERIFIED" => "Its payments do not verify. It was told to stop and to ask its operator.",
+        "WALLET_INSUFFICIENT_FUNDS" => {
+            "Its wallet cannot pay. It was told to stop and to tell its operator what is missing."
+        }
+        "OPERATOR_ALERT" => "It went on after it was told to stop. A person has to look at it.",
+        _ => "",
     }
 }
 

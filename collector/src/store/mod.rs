@@ -18,8 +18,7 @@ use sqlx::{PgPool, SqlitePool};
 pub use names::Names;
 pub use projects::{KeyRow, Project};
 pub use read::{
-    Caller, Escalation, FeedItem, IssuePoint, LATENCY_BOUNDS_MS, Page, RatingGroup, RatingPoint, RouteFigures,
-    TrafficPoint,
+    Caller, Escalation, FeedItem, LATENCY_BOUNDS_MS, Page, RatingGroup, RatingPoint, RouteFigures, TrafficPoint,
 };
 pub use upkeep::{Copied, ExportRow};
 pub use write::{RatingWritten, Write, Written};

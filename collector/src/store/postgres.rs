@@ -3,7 +3,7 @@
 //! Rows are written in the order of their keys, events before counters, so two collectors wait for each other and never
 //! dead-lock; unique keys make an event one event whoever brings it.
 //!
-//! `sslmode` and `sslrootcert` of the URL mean what they mean to psql; public authorities are known without a file.
+//! `sslmode` and `sslrootcert` of the URL mean what they mean to psql, and public authorities are known without a file.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -27,8 +27,9 @@ pub async fn connect(url: &str) -> Result<Store> {
 
 /// Whoever names an authority wants it asked: the driver alone would look at it in the verify modes only.
 fn checked(options: PgConnectOptions, url: &str) -> PgConnectOptions {
-    let names_authority = |(name, _)| matches!(&*name, "sslrootcert" | "ssl-root-cert" | "ssl-ca");
-    let named = url::Url::parse(url).is_ok_and(|url| url.query_pairs().any(names_authority));
+    let named = url::Url::parse(url).is_ok_and(|url| {
+        url.query_pairs().any(|(name, _)| matches!(&*name, "sslrootcert" | "ssl-root-cert" | "ssl-ca"))
+    });
     match options.get_ssl_mode() {
         PgSslMode::Prefer | PgSslMode::Require if named => options.ssl_mode(PgSslMode::VerifyCa),
         _ => options,

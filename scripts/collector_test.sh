@@ -52,6 +52,18 @@ short_load "a short load into SQLite (debug build)" "$work/load.db"
 psql -q -d "$FORGE_TEST_POSTGRES/postgres" -c 'CREATE DATABASE load'
 short_load "a short load into PostgreSQL (debug build)" "$FORGE_TEST_POSTGRES/load"
 
+# A certificate that is its own authority, as docs/collector.md says to make one.
+self_signed() (
+  # Written into the files there are, which belong to the server.
+  cd "$work/tls" &&
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=localhost" -keyout self.key -out self.pem \
+      -addext basicConstraints=critical,CA:FALSE -addext subjectAltName=DNS:localhost &&
+    cat self.key >server.key && cat self.pem >server.pem && kill -HUP "$postgres_pid" && sleep 1 &&
+    "$collector" --database "${FORGE_TEST_POSTGRES/127.0.0.1/localhost}/load?sslmode=verify-full&sslrootcert=$work/tls/self.pem" doctor |
+    tee doctor.log && grep "certificate and name are checked" doctor.log
+)
+try "PostgreSQL with a self-signed certificate" self_signed
+
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" -q install --disable-pip-version-check --pre forgeintel-sdk
 install_schemathesis

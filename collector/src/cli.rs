@@ -141,7 +141,7 @@ pub enum ProjectCommand {
 
 #[derive(Args)]
 pub struct Export {
-    /// From when on, by time of receipt: 2026-11-30, 2026-11-30T12:00:00Z, or unix milliseconds
+    /// From when on, by time of receipt or correction: 2026-11-30, 2026-11-30T12:00:00Z, or unix milliseconds
     #[arg(long, value_name = "TIME", default_value = "1970-01-01")]
     pub since: String,
     /// Only this project

@@ -61,7 +61,7 @@ async fn with_the_authoritys_file_everything_works_encrypted() {
 async fn without_the_authoritys_file_it_is_refused_and_says_what_to_do() {
     for mode in ["verify-full", "verify-ca"] {
         let (added, said) = add_project(&format!("{}?sslmode={mode}", by_name().await));
-        assert!(!added && said.contains("name its file with &sslrootcert=ca.pem"), "{mode}: {said}");
+        assert!(!added && said.contains("&sslrootcert=ca.pem must name that authority's file"), "{mode}: {said}");
     }
     let (added, said) = add_project(&format!("{}?sslmode=verify-full&sslrootcert=/no/such/file.pem", by_name().await));
     assert!(!added && said.contains("No such file"), "{said}");

@@ -38,20 +38,20 @@ fn checked(options: PgConnectOptions, url: &str) -> PgConnectOptions {
 
 /// The error, in front of it what a person can do if it is about the server's certificate.
 fn explained(error: sqlx::Error) -> Error {
-    let error = Error::from(error);
-    let said = format!("{error:#}");
+    // Its causes stand in its text already.
+    let said = error.to_string();
     let advice = if said.contains("UnknownIssuer") {
-        "the server's certificate is of an authority that is not known here; name its file with &sslrootcert=ca.pem"
+        "the server's certificate is of an authority that is not known here; &sslrootcert=ca.pem must name that authority's file"
     } else if said.contains("CaUsedAsEndEntity") {
-        "the server shows the certificate of an authority as its own; it needs one that the authority signed"
+        "the server shows an authority's certificate (CA:TRUE) as its own; it needs one of its own (CA:FALSE)"
     } else if said.contains("not valid for name") || said.contains("NotValidForName") {
         "the server's certificate is for another name than the URL's host"
     } else if said.contains("server does not support TLS") {
         "the server takes no encrypted connections; switch them on (ssl = on) or leave sslmode out"
     } else {
-        return error;
+        return Error::msg(said);
     };
-    error.context(advice)
+    Error::msg(said).context(advice)
 }
 
 pub async fn examine(pool: &PgPool) -> Result<Vec<(String, Result<String, String>)>> {

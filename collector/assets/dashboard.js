@@ -97,6 +97,7 @@
     }
   }
   localTimes(document);
+  document.getElementById("zone").textContent = `Times are those of ${Intl.DateTimeFormat().resolvedOptions().timeZone}, in tables UTC.`;
 
   const origin = document.getElementById("origin");
   if (origin) origin.textContent = location.origin;

@@ -89,7 +89,7 @@ pub async fn charts(
         ),
         plot.chart(
             "latency",
-            "Latency of paid calls",
+            "Latency of paid calls (estimated)",
             "line",
             "ms",
             vec![("Median", "--c-paid", latency(0.5)), ("95th percentile", "--c-partially", latency(0.95))],

@@ -1,4 +1,4 @@
-# Shared by collector_test.sh and collector_deep.sh: a folder of their own, a PostgreSQL of their own, and its end. Sourced.
+# Shared by collector_test.sh, collector_deep.sh and peers_test.sh: a folder of their own, a PostgreSQL of their own, and its end. Sourced.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)

@@ -39,17 +39,18 @@ pub fn issue_label(name: &str) -> &'static str {
     }
 }
 
-/// What a diagnostic's code says of the client it was given to.
+/// What an escalation's code says of the client, after the table in docs/diagnostic.md. Each was told to stop and get a person.
 pub fn code_meaning(code: &str) -> &'static str {
     match code {
+        "INVOICE_EXPIRED" => {
+            "Its payments come too late or too early to settle. It was told to stop and ask its operator."
+        }
+        "PAYMENT_UNVERIFIED" => "Its payments are not accepted. It was told to stop and ask its operator.",
         "PAYMENT_ATTEMPTS_EXCEEDED" => {
-            "Asks again and again without a valid payment. It was told to stop and to get its operator."
+            "It asks again and again without a valid payment. It was told to stop and ask its operator."
         }
-        "PAYMENT_UNVERIFIED" => "Its payments do not verify. It was told to stop and to ask its operator.",
-        "WALLET_INSUFFICIENT_FUNDS" => {
-            "Its wallet cannot pay. It was told to stop and to tell its operator what is missing."
-        }
-        "OPERATOR_ALERT" => "It went on after it was told to stop. A person has to look at it.",
+        "WALLET_INSUFFICIENT_FUNDS" => "Its wallet holds too little. It was told to stop and tell its operator.",
+        "OPERATOR_ALERT" => "Its payment was refused for good. It was told to stay away until a person has looked.",
         _ => "",
     }
 }

@@ -27,4 +27,4 @@ echo "== trade"
 collector=$root/collector/target/debug/forge-collector
 "$collector" --database "$work/peers.db" project add first >/dev/null 2>&1
 start_collector "$work/peers.db"
-timeout 180 node collector/tests/peers/bindings.mjs "$collector" "$work/peers.db" "$address" "$target/python/main/bin/python" "$target/peers/go" "$target/peers/c"
+timeout 400 node collector/tests/peers/bindings.mjs "$collector" "$work/peers.db" "$address" "$target/python/main/bin/python" "$target/peers/go" "$target/peers/c"

@@ -161,10 +161,10 @@ async function up(base, ended) {
 }
 
 async function until(holds) {
-  for (const limit = Date.now() + 30_000; Date.now() < limit; await new Promise((resolve) => setTimeout(resolve, 100))) {
+  for (const limit = Date.now() + 90_000; Date.now() < limit; await new Promise((resolve) => setTimeout(resolve, 100))) {
     if (await holds()) return;
   }
-  throw new Error("it did not happen within 30 s");
+  throw new Error("it did not happen within 90 s");
 }
 
 function freePort() {

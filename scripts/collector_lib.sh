@@ -1,4 +1,4 @@
-# Shared by collector_test.sh and collector_deep.sh: a folder of their own, a PostgreSQL of their own, and its end. Sourced.
+# Shared by collector_test.sh, collector_deep.sh and peers_test.sh: a folder of their own, a PostgreSQL of their own, and its end. Sourced.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
@@ -39,9 +39,24 @@ postgres_bin() {
   if [ -n "$server" ]; then echo "$server"; else dirname "$(readlink -f "$(command -v postgres)")"; fi
 }
 
-# A PostgreSQL in $work, on a free port of the loopback; sets FORGE_TEST_POSTGRES. It never runs as root.
+# An authority of its own in $1, and a certificate for localhost that it signed.
+make_certificates() { # folder
+  local of="-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+  (
+    cd "$1"
+    # shellcheck disable=SC2086
+    openssl req -x509 $of -subj "/CN=test authority" -keyout ca.key -out ca.pem &&
+      openssl req $of -subj "/CN=localhost" -keyout server.key -out server.csr &&
+      openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out server.pem \
+        -extfile <(echo "subjectAltName=DNS:localhost")
+  ) 2>"$work/openssl.log"
+}
+
+# A PostgreSQL in $work, on a free port of the loopback, with and without TLS; sets FORGE_TEST_POSTGRES, and
+# FORGE_TEST_AUTHORITY to the file of its certificate's authority. It never runs as root.
 start_postgres() {
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then need_command postgres postgresql; fi
+  need_command openssl openssl
   local bin as=() data=$work/postgres port
   bin=$(postgres_bin)
   mkdir "$data"
@@ -50,17 +65,23 @@ start_postgres() {
     chown postgres "$data"
     as=(runuser -u postgres --)
   fi
+  mkdir "$work/tls"
+  make_certificates "$work/tls"
+  if [ "$(id -u)" = 0 ]; then chown -R postgres "$work/tls"; fi
+  chmod 600 "$work/tls/server.key"
   (cd / && "${as[@]}" "$bin/initdb" -D "$data" -A trust -U postgres -E UTF8 --locale=C >"$work/initdb.log" 2>&1)
   port=$(free_port)
   # runuser would stand between us and the server, so the server's own pid is read from its file.
   (cd / && exec "${as[@]}" "$bin/postgres" -D "$data" -c listen_addresses=127.0.0.1 -c port="$port" -c unix_socket_directories= \
-    -c max_connections=300 >"$work/postgres.log" 2>&1) &
+    -c max_connections=300 -c ssl=on -c ssl_cert_file="$work/tls/server.pem" -c ssl_key_file="$work/tls/server.key" >"$work/postgres.log" 2>&1) &
   for _ in $(seq 100); do
     if [ -s "$data/postmaster.pid" ] && "$bin/pg_isready" -q -h 127.0.0.1 -p "$port"; then break; fi
     sleep 0.1
   done
   postgres_pid=$(head -1 "$data/postmaster.pid")
-  export FORGE_TEST_POSTGRES="postgres://postgres@127.0.0.1:$port"
+  export FORGE_TEST_POSTGRES="postgres://postgres@127.0.0.1:$port" FORGE_TEST_AUTHORITY="$work/tls/ca.pem"
+  # Where a URL does not say otherwise: the figures are those of a plain connection.
+  export PGSSLMODE=disable
 }
 
 # Starts a collector and waits until it listens; sets address and pid. Further arguments go to serve.
@@ -73,4 +94,15 @@ start_collector() { # database options...
   collector_pids+=("$pid")
   for _ in $(seq 200); do [ -s "$file" ] && break; sleep 0.05; done
   address=$(cat "$file")
+}
+
+install_schemathesis() {
+  python3 -m venv "$work/venv-schemathesis"
+  "$work/venv-schemathesis/bin/pip" -q install --disable-pip-version-check schemathesis
+}
+
+# What the OpenAPI document promises, against the collector at $address with $key. From $work: it leaves a cache where it runs.
+run_schemathesis() { # seconds examples
+  (cd "$work" && timeout "$1" "$work/venv-schemathesis/bin/st" --config-file "$root/collector/tests/schemathesis.toml" run \
+    "http://$address/openapi.json" -H "Authorization: Bearer $key" -c all -n "$2" --seed 1 --no-color)
 }

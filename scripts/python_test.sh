@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the Python package as it ships, installs it and runs its tests; ends with "N passed, N failed".
-# Environments live in target/python. Arguments go to pytest.
+# Environments live in target/python. Arguments go to pytest. BUILD_ONLY=1: no tests, for others that use target/python/main.
 set -eu
 cd "$(dirname "$0")/.."
 root=$(pwd)
@@ -30,6 +30,8 @@ rm -rf "$at/wheel"
 for name in main v1; do
   "$at/$name/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$at"/wheel/*.whl
 done
+
+[ -z "${BUILD_ONLY:-}" ] || exit 0
 
 # As somebody with a checkout installs it: maturin comes into a build environment of pip's own, from the folder that is
 # filled once, and nothing else is installed with it.

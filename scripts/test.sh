@@ -40,7 +40,7 @@ step node scripts/node_test.sh
 step e2e scripts/e2e_test.sh
 step openapi scripts/openapi_validate.sh
 step demo env ONCE=1 scripts/demo.sh
-for optional in python_test go_test hosts_test collector_test fuzz_short; do
+for optional in python_test go_test hosts_test collector_test peers_test fuzz_short; do
   if [ -x "scripts/$optional.sh" ]; then step "${optional%_test}" "scripts/$optional.sh"; fi
 done
 

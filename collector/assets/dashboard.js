@@ -23,23 +23,38 @@
     }, 100);
   });
 
+  const clock = new Intl.DateTimeFormat([], { hour: "numeric", minute: "2-digit" });
+  const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
+  const moment = new Intl.DateTimeFormat([], { day: "numeric", month: "short", hour: "numeric", minute: "2-digit" });
+
+  // The axis of time as the reader writes times: the day where one begins, the hour between.
+  function times(_, splits, __, ___, step) {
+    return splits.map((seconds) => {
+      const date = new Date(seconds * 1000);
+      return step >= 86400 || (date.getHours() === 0 && date.getMinutes() === 0) ? day.format(date) : clock.format(date);
+    });
+  }
+
   function draw(element, data) {
     const bars = data.kind === "bars";
     const shown = data.series.map((series) => series.values);
     const values = bars ? stacked(shown) : shown;
     const unit = data.unit ? " " + data.unit : "";
+    // Where nothing is pointed at, the legend says how many there were in all; milliseconds have no sum.
+    const total = (index) => (data.unit ? "" : shown[index].reduce((sum, value) => sum + value, 0).toLocaleString());
     // Stacked bars are drawn from the tallest sum to the smallest, each hiding the foot of the one before.
     const order = data.series.map((_, index) => index);
     if (bars) order.reverse();
     const options = {
       width: element.clientWidth,
       height: 220,
+      padding: [null, 32, null, null],
       cursor: { points: { size: 6 }, drag: { x: false, y: false } },
       legend: { live: true },
       scales: { x: { time: true, range: (_, low, high) => [low - (bars ? data.step : 0), high + (bars ? data.step : 0)] }, y: { range: (_, __, high) => [0, Math.max(high * 1.1, data.unit ? 10 : 4)] } },
-      axes: [axis({ space: 60 }), axis({ size: 52, values: (_, ticks) => ticks.map((tick) => (data.unit || Number.isInteger(tick) ? compact(tick) : "")) })],
+      axes: [axis({ space: 84, size: 32, values: times }), axis({ size: data.unit ? 64 : 48, values: (_, ticks) => ticks.map((tick) => (data.unit || Number.isInteger(tick) ? compact(tick) + unit : "")) })],
       series: [
-        { label: "Time" },
+        { value: (_, seconds) => (seconds === null ? (data.unit ? "" : "In all") : moment.format(seconds * 1000)) },
         ...order.map((index) => ({
           label: data.series[index].name,
           stroke: color(data.series[index].color),
@@ -48,12 +63,14 @@
           spanGaps: true,
           paths: bars ? uPlot.paths.bars({ size: [0.7, 40] }) : undefined,
           points: { show: !bars && data.x.length < 40, size: 5 },
-          value: (_, __, ___, at) => (at === null || shown[index][at] === null ? "–" : shown[index][at].toLocaleString() + unit),
+          value: (_, __, ___, at) => (at === null ? total(index) : shown[index][at] === null ? "–" : shown[index][at].toLocaleString() + unit),
         })),
       ],
     };
     element.replaceChildren();
     const plot = new uPlot(options, [data.x, ...order.map((index) => values[index])], element);
+    // The legend of a stack is read from its foot up.
+    if (bars) for (const entry of [...plot.root.querySelectorAll(".u-series")].slice(1)) entry.parentElement.children[0].after(entry);
     drawn.push({ plot, element, data });
   }
 
@@ -80,6 +97,7 @@
     }
   }
   localTimes(document);
+  document.getElementById("zone").textContent = `Times are those of ${Intl.DateTimeFormat().resolvedOptions().timeZone}, in tables UTC.`;
 
   const origin = document.getElementById("origin");
   if (origin) origin.textContent = location.origin;

@@ -3,11 +3,13 @@
 //! cargo run --release --example load -- --address 127.0.0.1:8402 --key ffk_... --events 200000 [--connections 4]
 //! [--batch 100] [--pid PID: prints its processor time] [--memory: and its memory as it goes] [--random-ids]
 //!
-//! Ends by itself after so many events. Prints one line: events/s, and milliseconds of a batch at p50, p99 and worst.
+//! Ends by itself after so many events. Prints one line: events/s, and milliseconds of a batch at p50, p99 and worst. With
+//! --memory it fails if the process is larger at the end than it was after a fifth of the events, with a tenth of tolerance.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::net::TcpStream;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -37,16 +39,17 @@ struct Load {
     random_ids: bool,
 }
 
-fn main() {
+fn main() -> ExitCode {
     let load = Load::parse();
     let sent = AtomicU64::new(0);
     let next = AtomicU64::new(0);
     let started = Instant::now();
     let cpu_before = load.pid.and_then(cpu_seconds);
+    let mut resident = Vec::new();
     let mut took: Vec<Duration> = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..load.connections).map(|_| scope.spawn(|| send(&load, &next, &sent))).collect();
         if let Some(pid) = load.pid.filter(|_| load.memory) {
-            watch_memory(pid, &load, &sent);
+            resident = watch_memory(pid, &load, &sent);
         }
         senders.into_iter().flat_map(|sender| sender.join().expect("a sender")).collect()
     });
@@ -65,6 +68,12 @@ fn main() {
     if let (Some(before), Some(after)) = (cpu_before, load.pid.and_then(cpu_seconds)) {
         println!("the collector's processor time: {:.1} µs an event", (after - before) * 1e6 / load.events as f64);
     }
+    if load.memory {
+        let grown = resident.len() < 10 || resident[9] == 0 || resident[9] > resident[1] + resident[1] / 10;
+        println!("memory: {}", if grown { "NOT flat" } else { "flat" });
+        return if grown { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    }
+    ExitCode::SUCCESS
 }
 
 /// User and system time of a process; Linux counts it in hundredths of a second.
@@ -77,6 +86,7 @@ fn cpu_seconds(pid: u32) -> Option<f64> {
 fn send(load: &Load, next: &AtomicU64, sent: &AtomicU64) -> Vec<Duration> {
     let mut stream = TcpStream::connect(&load.address).expect("connect");
     stream.set_nodelay(true).expect("nodelay");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit");
     let signing_key = feedback_id::signing_key(&load.key);
     let mut took = Vec::new();
     let mut answer = vec![0; 16 * 1024];
@@ -143,23 +153,26 @@ fn batch(load: &Load, signing_key: &str, first: u64) -> String {
     body
 }
 
-fn watch_memory(pid: u32, load: &Load, sent: &AtomicU64) {
+/// Prints the resident memory after each tenth of the events; KiB of each.
+fn watch_memory(pid: u32, load: &Load, sent: &AtomicU64) -> Vec<u64> {
     let step = (load.events / 10).max(1);
-    let mut due = step;
+    let mut seen = Vec::new();
     let mut last = (0, Instant::now());
-    while due <= load.events {
+    while seen.len() < 10 {
         std::thread::sleep(Duration::from_millis(20));
         let now = sent.load(Ordering::Relaxed);
         if now != last.0 {
             last = (now, Instant::now());
         } else if last.1.elapsed() > Duration::from_secs(30) {
-            return;
+            break;
         }
-        if now >= due {
+        if now >= step * (seen.len() as u64 + 1) {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-            let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("unknown").trim();
-            println!("{now} events: resident {resident}");
-            due += step;
+            let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next());
+            let kib = resident.and_then(|kib| kib.parse().ok()).unwrap_or(0);
+            println!("{now} events: resident {kib} KiB");
+            seen.push(kib);
         }
     }
+    seen
 }

@@ -109,6 +109,11 @@ async fn a_rating_is_stored_once_correctable_for_15_minutes_then_409(collector: 
         (&json!(1), &json!(1), &json!(0))
     );
 
+    for (since_ms, rows) in [(NOW, 1), (NOW + 15 * MINUTE_MS, 1), (NOW + 15 * MINUTE_MS + 1, 0)] {
+        let exported = collector.store.export_ratings(1, since_ms, None).await.unwrap().1;
+        assert_eq!(exported.len(), rows, "a correction is exported from its own time on: {since_ms}");
+    }
+
     for (body, status, error) in [
         (
             json!({"feedback_id": mint("another key entirely", NOW, 1), "outcome": "no"}),
@@ -311,7 +316,7 @@ async fn a_removed_project_leaves_nothing_behind(collector: Collector) {
     collector.store.remove_project(1).await.unwrap();
     assert!(collector.store.projects().await.unwrap().is_empty());
     assert!(collector.store.export_events(1, 0, 0).await.unwrap().1.is_empty());
-    assert!(collector.store.export_ratings(1, (0, String::new())).await.unwrap().1.is_empty());
+    assert!(collector.store.export_ratings(1, 0, None).await.unwrap().1.is_empty());
     assert!(collector.store.route_figures(&page(&collector)).await.unwrap().is_empty());
     assert!(collector.store.callers(&page(&collector), "user_agent").await.unwrap().is_empty());
     collector.stop().await;

@@ -39,6 +39,11 @@ async fn the_page_shows_the_funnel_the_escalations_and_the_feed(collector: Colle
             &json!({"feedback_id": id, "outcome": "partially", "issue": "slow", "note": "took a while", "via": "POST"}),
         )
         .await;
+    let unsettled = collector.feedback_id(2);
+    collector
+        .events(json!([{"type": "interaction", "feedback_id": unsettled, "route": "GET /weather", "ts": NOW, "status": 200, "settled": false}]))
+        .await;
+    assert_eq!(collector.rate(&unsettled, "no").await.status, 200);
     let cookie = collector.sign_in().await;
     for path in ["/", "/?days=1", "/?days=30&route=GET%20/weather", "/?days=nonsense"] {
         let page = collector.page(path, &cookie).await;
@@ -57,6 +62,13 @@ async fn the_page_shows_the_funnel_the_escalations_and_the_feed(collector: Colle
         ] {
             assert!(page.text.contains(text), "{path} lacks {text}");
         }
+        assert!(page.text.contains("Kept apart: 1 rating of"), "{path}");
+        let chart = page.text.split("id=\"chart-ratings\"").nth(1).unwrap().split("</figure>").next().unwrap();
+        assert_eq!(
+            chart.matches("<td class=\"n\">1</td>").count(),
+            1,
+            "the chart counts what the funnel counts: {chart}"
+        );
     }
     let other = collector.page("/?route=GET%20/nothing", &cookie).await;
     assert!(other.text.contains("No challenge and no paid call in this time."));

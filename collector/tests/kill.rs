@@ -94,9 +94,9 @@ async fn kill_and_count(database: &str, folder: &Path) {
     assert!(acknowledged_events.len() > 100 * kills as usize, "the load was one: {}", acknowledged_events.len());
     let lost: Vec<&String> = acknowledged_events.iter().filter(|id| !unique.contains(id)).collect();
     assert!(lost.is_empty(), "{} of {} acknowledged events lost", lost.len(), acknowledged_events.len());
-    let (mut rated, mut after) = (HashSet::new(), (0, String::new()));
+    let (mut rated, mut after) = (HashSet::new(), None);
     loop {
-        let (last, rows) = store.export_ratings(1, after).await.unwrap();
+        let (last, rows) = store.export_ratings(1, 0, after).await.unwrap();
         if rows.is_empty() {
             break;
         }

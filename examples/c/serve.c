@@ -1,7 +1,7 @@
 /* serve.c - a paid HTTP API in C on libmicrohttpd that tells agents how to rate it.
 **
 **   cc serve.c payment.c $(pkg-config --cflags --libs forge_x402 libmicrohttpd) -o serve
-**   ./serve 8402 127.0.0.1:4020 [collector URL] [workers]
+**   FORGE_API_KEY=ffk_... ./serve 8402 127.0.0.1:4020 [collector URL] [workers]
 **
 ** GET and POST /weather cost 0.001 USDC: the x402 v2 challenge, verification before the work, settlement after it (payment.c).
 ** With workers > 1 the engine is opened first and the process forks: each child delivers its own events. SIGTERM or SIGINT
@@ -265,7 +265,7 @@ static int work(int fd, const sigset_t *ends) {
 }
 
 int main(int argc, char **argv) {
-  char *config = NULL, *resource = NULL;
+  char *config = NULL, *resource = NULL, *key = getenv("FORGE_API_KEY");
   fx402_error error = {.struct_size = sizeof error};
   sigset_t ends;
   pid_t children[WORKERS];
@@ -280,7 +280,7 @@ int main(int argc, char **argv) {
   pthread_sigmask(SIG_BLOCK, &ends, NULL);
 
   int backend = argc > 3 && *argv[3];
-  if (asprintf(&config, "{\"api_key\":\"ffk_test_0123456789abcdef\",\"public_url\":\"https://api.example.com\",\"strict\":true%s%s%s}",
+  if (asprintf(&config, "{\"api_key\":\"%s\",\"public_url\":\"https://api.example.com\",\"strict\":true%s%s%s}", key ? key : "",
                backend ? ",\"backend_url\":\"" : "", backend ? argv[3] : "", backend ? "\"" : "") < 0) abort();
   if (fx402_engine_open(FX402_ABI, span(config), &engine, &error) != FX402_OK) return fprintf(stderr, "%s\n", error.message), 1;
   free(config);

@@ -1,6 +1,6 @@
 // A paid HTTP API on net/http that tells agents how to rate it.
 //
-//	go run . 8402 http://127.0.0.1:4020 [collector URL]
+//	FORGE_API_KEY=ffk_... go run . 8402 http://127.0.0.1:4020 [collector URL]
 //
 // GET and POST /weather cost 0.001 USDC by x402 v2: the challenge, verification before the work, settlement after it, both
 // asked of the facilitator. With a payment middleware of your own, only main is of interest.
@@ -27,7 +27,7 @@ func main() {
 	if len(os.Args) < 3 {
 		log.Fatal("nethttp PORT FACILITATOR_URL [COLLECTOR_URL]")
 	}
-	options := forgex402.Options{APIKey: "ffk_test_0123456789abcdef", PublicURL: "https://api.example.com", Strict: true}
+	options := forgex402.Options{APIKey: os.Getenv("FORGE_API_KEY"), PublicURL: "https://api.example.com", Strict: true}
 	if len(os.Args) > 3 {
 		options.BackendURL = os.Args[3]
 	}

@@ -2,7 +2,7 @@
 //
 //   node purchase.mjs NAME COMMAND... -- [expectations]
 //
-// COMMAND is started with {port}, {facilitator} (host:port), {facilitatorUrl} and {collector} filled in. It must serve a paid
+// COMMAND is started with {port}, {facilitator} (host:port), {facilitatorUrl} and {collector} filled in, and with FORGE_API_KEY. It must serve a paid
 // /weather and /free or 404s, and end with status 0 on SIGTERM. Prints "ok" or "FAILED" lines; the last line is "N passed, N failed".
 
 import { spawn } from "node:child_process";
@@ -38,7 +38,7 @@ const filled = command.map((part) =>
     .replaceAll("{facilitator}", facilitator.url.replace("http://", ""))
     .replaceAll("{collector}", collector.url),
 );
-const server = spawn(filled[0], filled.slice(1), { stdio: ["ignore", "pipe", "pipe"] });
+const server = spawn(filled[0], filled.slice(1), { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, FORGE_API_KEY: API_KEY } });
 let said = "";
 for (const stream of [server.stdout, server.stderr]) stream.on("data", (chunk) => (said += chunk));
 const ended = new Promise((resolve) => server.once("exit", (code, signal) => resolve(code ?? signal)));

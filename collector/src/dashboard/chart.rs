@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::words::{ISSUE_COLORS, issue_label, number, outcome_color, outcome_label};
 use crate::clock::{HOUR_MS, rfc3339};
-use crate::store::{Page, Store, TrafficPoint};
+use crate::standing::{Standing, Standings};
+use crate::store::{Page, RatingPoint, Store, TrafficPoint};
 use crate::submission::{ISSUES, OUTCOMES};
 
 pub struct Chart {
@@ -18,19 +19,27 @@ pub struct Chart {
     pub rows: Vec<(String, Vec<String>)>,
 }
 
-pub async fn charts(store: &Store, page: &Page, days: i64, now_ms: i64) -> Result<Vec<Chart>> {
+pub async fn charts(
+    store: &Store,
+    page: &Page,
+    standings: &Standings<'_>,
+    days: i64,
+    now_ms: i64,
+) -> Result<Vec<Chart>> {
     let traffic = store.traffic(page).await?;
-    let (outcomes, issues) = store.ratings_over_time(page).await?;
+    // The same ratings that the funnel counts.
+    let ratings = store.ratings_over_time(page).await?;
+    let ratings: Vec<_> = ratings.iter().filter(|point| standings.of(&point.group) == Standing::Counted).collect();
     let step_ms = page.step_hours * HOUR_MS;
     let buckets: Vec<i64> = (page.from_ms / step_ms..=now_ms / step_ms).collect();
     let by_bucket: HashMap<i64, &TrafficPoint> = traffic.iter().map(|point| (point.bucket, point)).collect();
     let mut outcome_counts: HashMap<(i64, &str), i64> = HashMap::new();
-    for point in &outcomes {
-        outcome_counts.insert((point.bucket, &point.outcome), point.ratings);
-    }
     let mut issue_counts: HashMap<(i64, &str), i64> = HashMap::new();
-    for point in &issues {
-        issue_counts.insert((point.bucket, &point.issue), point.ratings);
+    for RatingPoint { bucket, group } in ratings {
+        *outcome_counts.entry((*bucket, &group.outcome)).or_default() += group.ratings;
+        if let Some(issue) = &group.issue {
+            *issue_counts.entry((*bucket, issue)).or_default() += group.ratings;
+        }
     }
     let plot = Plot { buckets: &buckets, step_ms, days };
     let count = |of: fn(&TrafficPoint) -> i64| -> Vec<Option<f64>> {
@@ -80,7 +89,7 @@ pub async fn charts(store: &Store, page: &Page, days: i64, now_ms: i64) -> Resul
         ),
         plot.chart(
             "latency",
-            "Latency of paid calls",
+            "Latency of paid calls (estimated)",
             "line",
             "ms",
             vec![("Median", "--c-paid", latency(0.5)), ("95th percentile", "--c-partially", latency(0.95))],

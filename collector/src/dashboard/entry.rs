@@ -2,19 +2,29 @@
 
 use serde_json::Value;
 
-use super::words::{issue_label, number, outcome_label};
+use super::words::{code_meaning, issue_label, number, outcome_class, outcome_label};
 use crate::clock::rfc3339;
 use crate::store::FeedItem;
 
 pub struct EscalationCard {
     pub code: String,
+    /// What the code says of the client; empty for a code of somebody else.
+    pub meaning: &'static str,
     pub when: String,
     pub route: String,
-    pub facts: Vec<(String, String)>,
+    pub facts: Vec<Fact>,
+}
+
+pub struct Fact {
+    pub name: String,
+    pub value: String,
+    /// The value is an RFC 3339 time, to be shown as the reader writes times.
+    pub is_time: bool,
 }
 
 pub struct Note {
     pub when: String,
+    pub class: &'static str,
     pub outcome: String,
     pub issue: String,
     pub route: String,
@@ -59,13 +69,11 @@ fn entry(item: FeedItem) -> FeedEntry {
         "rating" => {
             let outcome = text("outcome");
             let issue = body["issue"].as_str().map_or_else(String::new, |issue| issue_label(issue).to_lowercase());
-            let class = match outcome.as_str() {
-                "fully" => "fully",
-                "partially" => "partially",
-                "no" => "no",
-                _ => "other",
-            };
-            (class, format!("Rated: {}", outcome_label(&outcome).to_lowercase()), join(&[issue, text("note"), who]))
+            (
+                outcome_class(&outcome),
+                format!("Rated: {}", outcome_label(&outcome).to_lowercase()),
+                join(&[issue, text("note"), who]),
+            )
         }
         "discovery" => ("other", "Discovery".to_owned(), who),
         "visit" => ("other", "Visit".to_owned(), join(&[status, latency, who])),
@@ -77,24 +85,76 @@ fn entry(item: FeedItem) -> FeedEntry {
 
 pub fn escalation(received_ms: i64, body: &str) -> EscalationCard {
     let body: Value = serde_json::from_str(body).unwrap_or_default();
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut facts = Vec::new();
-    if let Value::Object(members) = &body {
-        for (name, value) in members {
-            match value {
-                Value::Object(inner) => {
-                    facts.extend(inner.iter().map(|(name, value)| (name.replace('_', " "), text(value))))
-                }
-                _ if matches!(name.as_str(), "type" | "id" | "route" | "code" | "ts") => {}
-                _ => facts.push((name.replace('_', " "), text(value))),
-            }
+    let mut found: Vec<(&str, &Value)> = Vec::new();
+    for (name, value) in body.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(inner) => found.extend(inner.iter().map(|(name, value)| (name.as_str(), value))),
+            _ if matches!(name.as_str(), "type" | "id" | "route" | "code" | "ts") => {}
+            _ => found.push((name, value)),
         }
     }
-    facts.truncate(24);
+    let place = |name: &str| FACTS_FIRST.iter().position(|first| *first == name).unwrap_or(FACTS_FIRST.len());
+    found.sort_by_key(|(name, _)| place(name));
+    // Told by the event and by a header of its request: once is enough.
+    let told = |name: &str| body.get(name).is_some();
+    found.retain(|(name, _)| !name.contains('-') || !told(&name.trim_start_matches("x-").replace('-', "_")));
+    found.truncate(24);
+    let code = body["code"].as_str().unwrap_or("(no code)").to_owned();
     EscalationCard {
-        code: body["code"].as_str().unwrap_or("(no code)").to_owned(),
+        meaning: code_meaning(&code),
+        code,
         when: rfc3339(received_ms),
         route: body["route"].as_str().unwrap_or("").to_owned(),
-        facts,
+        facts: found.into_iter().map(|(name, value)| fact(name, value)).collect(),
+    }
+}
+
+fn fact(name: &str, value: &Value) -> Fact {
+    let value = match value {
+        Value::String(text) => text.clone(),
+        other => other.as_i64().map_or_else(|| other.to_string(), number),
+    };
+    let is_time = value.contains('T') && value.parse::<jiff::Timestamp>().is_ok();
+    Fact { name: name.replace('_', " "), value, is_time }
+}
+
+/// What a merchant asks first comes first; the rest in the order of its names.
+const FACTS_FIRST: [&str; 9] = [
+    "reason",
+    "attempts",
+    "since",
+    "agent_type",
+    "user_agent",
+    "agent_id",
+    "operator_contact",
+    "correlation_id",
+    "dialect",
+];
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_escalation_says_what_matters_first_and_nothing_twice() {
+        let body = serde_json::json!({
+            "type": "escalation", "id": "1", "ts": 5, "code": "PAYMENT_ATTEMPTS_EXCEEDED", "attempts": 8432, "correlation_id": "ab",
+            "agent_id": "a-7", "user_agent": "loop/1", "since": "2026-11-12T08:00:00Z", "extra": "T",
+            "request_headers": {"user-agent": "loop/1", "x-agent-id": "a-7", "referer": "r"},
+        });
+        let card = super::escalation(0, &body.to_string());
+        assert!(card.meaning.contains("without a valid payment"));
+        let facts: Vec<_> =
+            card.facts.iter().map(|fact| (fact.name.as_str(), fact.value.as_str(), fact.is_time)).collect();
+        assert_eq!(
+            facts,
+            [
+                ("attempts", "8,432", false),
+                ("since", "2026-11-12T08:00:00Z", true),
+                ("user agent", "loop/1", false),
+                ("agent id", "a-7", false),
+                ("correlation id", "ab", false),
+                ("extra", "T", false),
+                ("referer", "r", false),
+            ]
+        );
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::chart::{Chart, charts};
 use super::entry::{EscalationCard, FeedEntry, Note, escalation, feed};
-use super::words::{bar, issue_label, number, outcome_label};
+use super::words::{bar, issue_label, number, outcome_class, outcome_label};
 use crate::clock::rfc3339;
 use crate::standing::{Standing, Standings};
 use crate::store::{Caller, Page, Store};
@@ -19,8 +19,8 @@ pub struct View {
     pub empty: bool,
     pub steps: Vec<Step>,
     pub funnel: Vec<RouteRow>,
-    pub unsettled: i64,
-    pub waiting: i64,
+    /// What was said of ratings that do not count; empty if all count.
+    pub kept_apart: String,
     pub charts: Vec<Chart>,
     pub callers: Vec<CallerList>,
     pub escalations: Vec<EscalationCard>,
@@ -117,7 +117,7 @@ pub async fn gather(store: &Store, page: Page, days: i64, now_ms: i64, feed_leng
         })
         .collect();
 
-    let charts = charts(store, &page, days, now_ms).await?;
+    let charts = charts(store, &page, &standings, days, now_ms).await?;
     let mut callers = Vec::new();
     for (kind, title, empty) in [
         ("agent", "Agents", "No agent has said who it is."),
@@ -130,6 +130,7 @@ pub async fn gather(store: &Store, page: Page, days: i64, now_ms: i64, feed_leng
         store.escalations(&whole).await?.iter().map(|row| escalation(row.received_ms, &row.body)).collect();
     let notes = store.notes(&page).await?.into_iter().map(|(at_ms, outcome, issue, route, text)| Note {
         when: rfc3339(at_ms),
+        class: outcome_class(&outcome),
         outcome: outcome_label(&outcome).into(),
         issue: issue.as_deref().map_or_else(String::new, |issue| issue_label(issue).into()),
         route: route.unwrap_or_default(),
@@ -145,14 +146,26 @@ pub async fn gather(store: &Store, page: Page, days: i64, now_ms: i64, feed_leng
         empty: feed.is_empty() && all_routes.is_empty(),
         steps: steps(totals),
         funnel,
-        unsettled,
-        waiting,
+        kept_apart: kept_apart(unsettled, waiting),
         charts,
         callers,
         escalations,
         notes: notes.collect(),
         feed,
     })
+}
+
+fn kept_apart(unsettled: i64, waiting: i64) -> String {
+    let of = |count: i64, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 rating {what}")),
+        _ => Some(format!("{} ratings {what}", number(count))),
+    };
+    [of(unsettled, "of calls that were not settled"), of(waiting, "whose call has not been reported yet")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn steps(totals: [i64; 4]) -> Vec<Step> {
@@ -193,11 +206,10 @@ fn slices(outcomes: Option<&HashMap<String, i64>>, ratings: i64) -> Vec<Slice> {
     let mut x = 0.0;
     OUTCOMES
         .into_iter()
-        .zip(["fully", "partially", "no", "other"])
-        .filter_map(|(name, class)| {
+        .filter_map(|name| {
             let count = *outcomes?.get(name)?;
             let width = count as f64 * 100.0 / ratings.max(1) as f64;
-            let slice = Slice { class, x, width };
+            let slice = Slice { class: outcome_class(name), x, width };
             x += width;
             Some(slice)
         })

@@ -9,6 +9,16 @@ pub fn outcome_label(name: &str) -> &'static str {
     }
 }
 
+/// The class that gives a dot or a slice its colour.
+pub fn outcome_class(name: &str) -> &'static str {
+    match name {
+        "fully" => "fully",
+        "partially" => "partially",
+        "no" => "no",
+        _ => "other",
+    }
+}
+
 pub fn outcome_color(name: &str) -> &'static str {
     match name {
         "fully" => "--c-fully",
@@ -26,6 +36,22 @@ pub fn issue_label(name: &str) -> &'static str {
         "slow" => "Slow",
         "unclear_docs" => "Unclear docs",
         _ => "Too expensive",
+    }
+}
+
+/// What an escalation's code says of the client, after the table in docs/diagnostic.md. Each was told to stop and get a person.
+pub fn code_meaning(code: &str) -> &'static str {
+    match code {
+        "INVOICE_EXPIRED" => {
+            "Its payments come too late or too early to settle. It was told to stop and ask its operator."
+        }
+        "PAYMENT_UNVERIFIED" => "Its payments are not accepted. It was told to stop and ask its operator.",
+        "PAYMENT_ATTEMPTS_EXCEEDED" => {
+            "It asks again and again without a valid payment. It was told to stop and ask its operator."
+        }
+        "WALLET_INSUFFICIENT_FUNDS" => "Its wallet holds too little. It was told to stop and tell its operator.",
+        "OPERATOR_ALERT" => "Its payment was refused for good. It was told to stay away until a person has looked.",
+        _ => "",
     }
 }
 

@@ -77,18 +77,12 @@ pub struct RatingGroup {
     pub ratings: i64,
 }
 
+/// Equal ratings of one point in time.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub struct RatingPoint {
     pub bucket: i64,
-    pub outcome: String,
-    pub ratings: i64,
-}
-
-#[derive(Debug, Clone, sqlx::FromRow)]
-pub struct IssuePoint {
-    pub bucket: i64,
-    pub issue: String,
-    pub ratings: i64,
+    #[sqlx(flatten)]
+    pub group: RatingGroup,
 }
 
 #[derive(Debug, Clone, sqlx::FromRow)]
@@ -180,37 +174,20 @@ impl Store {
         })?)
     }
 
-    /// Ratings by outcome and by issue, without those of calls known not to have settled.
-    pub async fn ratings_over_time(&self, page: &Page) -> Result<(Vec<RatingPoint>, Vec<IssuePoint>)> {
-        let step_ms = page.step_hours * HOUR_MS;
-        let outcomes = on!(self, |pool| {
+    pub async fn ratings_over_time(&self, page: &Page) -> Result<Vec<RatingPoint>> {
+        Ok(on!(self, |pool| {
             sqlx::query_as::<_, RatingPoint>(
-                "SELECT created_ms / $4 AS bucket, outcome, COUNT(*) AS ratings FROM ratings
-                 WHERE project_id = $1 AND created_ms >= $2 AND ($3 = '' OR route = $3) AND COALESCE(settled, 2) <> 0
-                 GROUP BY created_ms / $4, outcome",
+                "SELECT created_ms / $4 AS bucket, matched, route, status, settled, outcome, issue, COUNT(*) AS ratings
+                 FROM ratings WHERE project_id = $1 AND created_ms >= $2 AND ($3 = '' OR route = $3)
+                 GROUP BY created_ms / $4, matched, route, status, settled, outcome, issue",
             )
             .bind(page.project_id)
             .bind(page.from_ms)
             .bind(page.route.as_deref().unwrap_or(""))
-            .bind(step_ms)
+            .bind(page.step_hours * HOUR_MS)
             .fetch_all(pool)
             .await
-        })?;
-        let issues = on!(self, |pool| {
-            sqlx::query_as::<_, IssuePoint>(
-                "SELECT created_ms / $4 AS bucket, issue, COUNT(*) AS ratings FROM ratings
-                 WHERE project_id = $1 AND created_ms >= $2 AND ($3 = '' OR route = $3) AND issue IS NOT NULL
-                 AND COALESCE(settled, 2) <> 0
-                 GROUP BY created_ms / $4, issue",
-            )
-            .bind(page.project_id)
-            .bind(page.from_ms)
-            .bind(page.route.as_deref().unwrap_or(""))
-            .bind(step_ms)
-            .fetch_all(pool)
-            .await
-        })?;
-        Ok((outcomes, issues))
+        })?)
     }
 
     /// The callers with the most events. `kind` is "agent", "client" or "user_agent".

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::bulk::Bulk;
+use super::write::CORRECTION_MS;
 use super::{Store, on};
 use crate::clock::{DAY_MS, HOUR_MS, rfc3339};
 
@@ -98,12 +99,15 @@ impl Store {
         Ok((last, rows))
     }
 
-    /// One page of ratings after (`time`, `feedback_id`).
+    /// One page of ratings made or corrected at or after `since_ms`, behind the one that ended the page before; empty at the end.
     pub async fn export_ratings(
         &self,
         project_id: i64,
-        after: (i64, String),
-    ) -> Result<((i64, String), Vec<ExportRow>)> {
+        since_ms: i64,
+        after: Option<(i64, String)>,
+    ) -> Result<(Option<(i64, String)>, Vec<ExportRow>)> {
+        // Earlier ones cannot have been corrected since.
+        let (after_ms, after_id) = after.unwrap_or((since_ms.saturating_sub(CORRECTION_MS + 1), String::new()));
         type Row = (
             String,
             String,
@@ -121,17 +125,18 @@ impl Store {
         let rows: Vec<Row> = on!(self, |pool| {
             sqlx::query_as(
                 "SELECT feedback_id, outcome, issue, note, via, user_agent, request_headers, created_ms, updated_ms, route, status, settled
-                 FROM ratings WHERE project_id = $1 AND (created_ms > $2 OR (created_ms = $2 AND feedback_id > $3))
-                 ORDER BY created_ms, feedback_id LIMIT $4",
+                 FROM ratings WHERE project_id = $1 AND (created_ms > $2 OR (created_ms = $2 AND feedback_id > $3)) AND updated_ms >= $4
+                 ORDER BY created_ms, feedback_id LIMIT $5",
             )
             .bind(project_id)
-            .bind(after.0)
-            .bind(&after.1)
+            .bind(after_ms)
+            .bind(&after_id)
+            .bind(since_ms)
             .bind(PIECE)
             .fetch_all(pool)
             .await
         })?;
-        let last = rows.last().map_or(after, |row| (row.7, row.0.clone()));
+        let last = rows.last().map(|row| (row.7, row.0.clone()));
         let rows = rows
             .into_iter()
             .map(|row| {

@@ -1,7 +1,7 @@
 // forge-collector as the demo's backend: a project of its own, a database in a temporary folder, a free port.
 
 import { execFile, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,9 +10,11 @@ import { promisify } from "node:util";
 
 /** Starts a collector; `{ url, apiKey, close() }`. It is built by `make demo`. */
 export async function startCollector() {
-  const program = ["release", "debug"]
+  // The newest of the two: an old release build must not stand for what was just built.
+  const [program] = ["release", "debug"]
     .map((profile) => fileURLToPath(new URL(`../../../collector/target/${profile}/forge-collector`, import.meta.url)))
-    .find(existsSync);
+    .filter((file) => existsSync(file))
+    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
   if (!program) throw new Error("forge-collector is not built; `make demo` builds it, or: cd collector && cargo build");
   const cwd = await mkdtemp(`${tmpdir()}/forge-demo-`);
   const added = await promisify(execFile)(program, ["project", "add", "demo"], { cwd });

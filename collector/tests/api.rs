@@ -17,6 +17,7 @@ on_both_databases! {
     a_rating_may_come_before_its_event_and_unsettled_ones_are_kept_apart
     f07_ids_of_a_rotated_key_stay_valid_and_the_old_bearer_ends_with_its_grace
     projects_see_nothing_of_each_other
+    f03_a_rating_counts_for_what_was_paid_whatever_it_says_itself
     the_summary_covers_30_days_by_route
     root_and_v1_answer_alike
     retention_deletes_what_is_older
@@ -195,6 +196,26 @@ async fn f07_ids_of_a_rotated_key_stay_valid_and_the_old_bearer_ends_with_its_gr
     collector.clock.set(NOW + HOUR_MS);
     assert_eq!(rate(collector.key.clone(), later.clone()).await, 401, "the old bearer is over");
     assert_eq!(rate(new, later).await, 200, "its ids are not");
+    collector.stop().await;
+}
+
+async fn f03_a_rating_counts_for_what_was_paid_whatever_it_says_itself(collector: Collector) {
+    let (cheap, dear) = (collector.feedback_id(1), collector.feedback_id(2));
+    let call = |id: &str, route: &str, payer: &str| json!({"type": "interaction", "feedback_id": id, "route": route, "payer": payer, "settled": true, "status": 200});
+    collector.events(json!([call(&cheap, "GET /cheap", "0xc"), call(&dear, "GET /dear", "0xd")])).await;
+    let claims = json!({"feedback_id": cheap, "outcome": "no", "issue": "slow", "route": "GET /dear", "payer": "0xd"});
+    assert_eq!(collector.post("/feedback", &claims).await.status, 200);
+    let summary = collector.get("/summary").await.json();
+    assert_eq!(summary["routes"].as_array().unwrap().len(), 1, "{summary}");
+    assert_eq!(
+        (&summary["routes"][0]["route"], &summary["routes"][0]["issues"]["slow"]),
+        (&json!("GET /cheap"), &json!(1)),
+        "the call is looked up by the id"
+    );
+    // The same id told for another call later moves nothing: the first word on an id stands.
+    collector.events(json!([call(&cheap, "GET /dear", "0xd")])).await;
+    let summary = collector.get("/summary").await.json();
+    assert_eq!((&summary["ratings"], &summary["routes"][0]["route"]), (&json!(1), &json!("GET /cheap")));
     collector.stop().await;
 }
 

@@ -23,9 +23,9 @@ const host = {
   },
 };
 
-/** Middleware over an engine; `report` takes one-line warnings, `before` sees each request first. */
-function connect(engine, report, before = () => {}) {
-  const context = { engine, report, host };
+/** Middleware over `ours` (`engine`, `report` for one-line warnings, `glance`); `before` sees each request first. */
+function connect(ours, before = () => {}) {
+  const context = { ...ours, host };
   return function forgeMiddleware(req, res, next) {
     before(req);
     return take(context, req, res, next);
@@ -36,8 +36,8 @@ function connect(engine, report, before = () => {}) {
  * A listener for node:http around another one. Unlike a middleware it sees when the handler throws. Returns what the handler
  * returns; where the handler's turn comes later, or never, a promise.
  */
-function listener(engine, report, handler) {
-  const context = { engine, report, host };
+function listener(ours, handler) {
+  const context = { ...ours, host };
   return function forgeListener(req, res) {
     const run = () => {
       const threw = (error) => {

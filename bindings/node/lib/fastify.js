@@ -5,11 +5,11 @@ const { judgeOf } = require("./hold.js");
 const { take } = require("./phases.js");
 const { applyToRequest, target } = require("./request.js");
 
-/** A plugin over an engine; register it before the payment plugin. Its hooks hold for the whole server. */
-function fastify(engine, report) {
+/** A plugin over `ours`, see connect.js; register it before the payment plugin. Its hooks hold for the whole server. */
+function fastify(ours) {
   const plugin = (app, _options, registered) => {
     app.addHook("onRequest", (request, reply, done) => {
-      take({ engine, report, host: hostOf(request, reply) }, request.raw, reply.raw, done);
+      take({ ...ours, host: hostOf(request, reply) }, request.raw, reply.raw, done);
     });
     app.addHook("onError", (_request, reply, _error, done) => {
       judgeOf(reply.raw)?.threw();

@@ -20,7 +20,7 @@ const AT_ONCE = 1024 * 1024;
  * A handler around `handler`. `clientIp(request, ...rest)` tells the client's address after the host's own proxy trust; without
  * it the socket's is taken where the host shows one (@hono/node-server).
  */
-function wrapFetch(engine, report, handler, { clientIp = socketAddress } = {}) {
+function wrapFetch({ engine, report }, handler, { clientIp = socketAddress } = {}) {
   return async function forgeFetch(request, ...rest) {
     let call = null;
     let answer = null;

@@ -9,7 +9,7 @@ import ForgeModule from "../index.js";
 const text = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const options = JSON.parse(text("../../../options.json"));
 const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
-const { toJson } = createRequire(import.meta.url)("../lib/options.js");
+const { forEngine } = createRequire(import.meta.url)("../lib/options.js");
 
 const TYPES = { string: "string", "string[]": "string[]", boolean: "boolean", integer: "number", openapi: "OpenapiOptions | false", diagnostics: "boolean | DiagnosticsOptions" };
 
@@ -50,5 +50,5 @@ test("D23 without strict a fault turns everything off and is told once", () => {
 });
 
 test("an OpenAPI document may be given as an object", () => {
-  assert.deepEqual(JSON.parse(toJson({ openapi: { document: { openapi: "3.1.0" }, paths: ["/o.json"] } })), { openapi: { document: '{"openapi":"3.1.0"}', paths: ["/o.json"] } });
+  assert.deepEqual(forEngine({ openapi: { document: { openapi: "3.1.0" }, paths: ["/o.json"] } }), { openapi: { document: '{"openapi":"3.1.0"}', paths: ["/o.json"] } });
 });

@@ -172,7 +172,8 @@ for (const [name, sabotage] of [
   if (broken.engine) sabotage(broken.engine.engine);
   compare(`an exception inside us ${name}: the traffic passes as it came`, broken, {
     run: async (side) => {
-      const challenge = await side.request({ path: "/weather" });
+      // An ordinary request is not shown to the engine; one with agent context is.
+      const challenge = await side.request({ path: name === "on the request" ? "/weather?agent_type=bot" : "/weather" });
       payment ??= await broken.buyer.pay(challenge);
       return { challenge, answer: await side.request(paid({ path: "/weather" }, payment)) };
     },

@@ -2,6 +2,7 @@
 // forge-x402 for Node.js: `createForge(options)` makes an engine and its adapters.
 
 const { connect, listener } = require("./lib/connect.js");
+const { Exchanges } = require("./lib/exchanges.js");
 const { fastify } = require("./lib/fastify.js");
 const { wrapFetch } = require("./lib/fetch.js");
 const { Glance } = require("./lib/glance.js");
@@ -18,7 +19,7 @@ function createForge(options) {
     return new Forge(null);
   }
   const known = forEngine(options);
-  return new Forge(new native.Engine(JSON.stringify(known)), known);
+  return new Forge(new native.Engine(JSON.stringify(known)), known, () => new native.Exchange());
 }
 
 /** An engine and its adapters. `engine` is null where the addon could not be loaded: then everything passes. */
@@ -27,11 +28,13 @@ class Forge {
   #care = null;
   #options;
   #glance;
+  #newExchange;
 
-  /** `options`: as the engine spells them. */
-  constructor(engine, options = {}) {
+  /** `options`: as the engine spells them; `newExchange` makes what an exchange needs of the addon. */
+  constructor(engine, options = {}, newExchange = undefined) {
     this.engine = engine;
     this.#options = options;
+    this.#newExchange = newExchange;
     if (engine === null) return;
     this.#glance = new Glance(options);
     // Faults of the options are said at once.
@@ -119,7 +122,8 @@ class Forge {
 
   /** What the adapters share. */
   #ours() {
-    return { engine: this.engine, report: (message) => this.#warn(message), glance: this.#glance };
+    const exchanges = new Exchanges(this.engine, this.#newExchange);
+    return { exchanges, glance: this.#glance, report: (message) => this.#warn(message) };
   }
 
   /** Hands the engine's log lines on as warnings of the process. */

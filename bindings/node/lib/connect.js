@@ -4,6 +4,7 @@
 const { judgeOf } = require("./hold.js");
 const { take } = require("./phases.js");
 const { applyToRequest, clientIp, route, target } = require("./request.js");
+const { bodyBytes } = require("./verdict.js");
 
 /** What Express, Connect and node:http have in common. */
 const host = {
@@ -15,15 +16,15 @@ const host = {
   reply(judge, verdict) {
     const { res } = judge;
     res.statusCode = verdict.httpStatus;
-    const parts = verdict.edits === "" ? [] : verdict.edits.split("\n");
-    for (let at = 0; at + 2 < parts.length; at += 3) res.setHeader(parts[at + 1], parts[at + 2]);
-    const body = verdict.body ?? Buffer.alloc(0);
+    const { edits } = verdict;
+    for (let at = 0; at + 2 < edits.length; at += 3) res.setHeader(edits[at + 1], edits[at + 2]);
+    const body = bodyBytes(verdict) ?? Buffer.alloc(0);
     judge.wrote(body);
     res.end(body);
   },
 };
 
-/** Middleware over `ours` (`engine`, `report` for one-line warnings, `glance`); `before` sees each request first. */
+/** Middleware over `ours`, what the adapters of an engine share, see phases.js; `before` sees each request first. */
 function connect(ours, before = () => {}) {
   const context = { ...ours, host };
   return function forgeMiddleware(req, res, next) {

@@ -4,8 +4,10 @@
 
 const { applyEdits, readHead } = require("./head.js");
 const { Places, holdOf } = require("./hooks.js");
+const { WANT_BODY } = require("./verdict.js");
 
-const WANT_BODY = 2;
+/** The longest text that is handed over as such, in bytes. */
+const SMALL = 16_384;
 /** Nothing has been decided. */
 const OPEN = 0;
 /** The head is held back, and perhaps some body. */
@@ -99,6 +101,16 @@ class Hold {
       more = this.call(this.originals.write, [chunk]);
     }
     return more;
+  }
+
+  /** Ends with `body`, bytes or Latin-1 text. Text goes out in one piece with the head where nobody else stands below us. */
+  sendLast(body, done) {
+    const asText = typeof body === "string" && body.length <= SMALL && this.place.isShared;
+    const last = typeof body === "string" && !asText ? Buffer.from(body, "latin1") : body;
+    this.judge.wrote(last, "latin1");
+    const args = asText ? [last, "latin1"] : [last];
+    if (done !== undefined) args.push(done);
+    this.call(this.originals.end, args);
   }
 
   /** Calls an original without deciding again in what it calls. */
@@ -253,14 +265,15 @@ function finalEnd(held, res, chunk, encoding, callback, args) {
       const none = whole === undefined || held.bodyNone;
       const verdict = held.decide(held.status ?? res.statusCode, none ? undefined : whole, none);
       held.releaseHead();
-      const body = verdict?.body ?? (held.chunks === undefined ? undefined : whole);
+      const wasHeld = held.chunks !== undefined;
       held.chunks = undefined;
-      if (body === undefined) {
+      const edited = verdict === null ? null : verdict.body;
+      if (edited !== null) held.sendLast(edited, done);
+      else if (wasHeld) held.sendLast(whole, done);
+      else {
         held.judge.wrote(last);
         return held.call(originals.end, args);
       }
-      held.judge.wrote(body);
-      held.call(originals.end, done === undefined ? [body] : [body, done]);
       return res;
     },
     originals.end,
@@ -295,7 +308,9 @@ function refuseAfterEnd(held, res, encoding, callback) {
 function normalise(chunk, encoding, callback) {
   if (typeof chunk === "function") return [undefined, chunk];
   const done = typeof encoding === "function" ? encoding : callback;
-  return [chunk === undefined || chunk === null ? undefined : toBuffer(chunk, encoding), done];
+  if (chunk === undefined || chunk === null) return [undefined, done];
+  // Used up before the handler goes on: no copy.
+  return [chunk instanceof Uint8Array ? chunk : toBuffer(chunk, encoding), done];
 }
 
 /** The bytes of a chunk, copied where the handler could still change them. */

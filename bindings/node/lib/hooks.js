@@ -34,6 +34,8 @@ const functions = (work, find, base) => ({
 
 /** Functions as properties of each response. */
 class Own {
+  isShared = false;
+
   constructor(work) {
     this.functions = functions(work, (res) => res[HOLD]);
   }
@@ -59,6 +61,8 @@ class Own {
 
 /** Functions on a prototype, in front of those of its own prototype `base`. */
 class Shared {
+  isShared = true;
+
   constructor(work, proto, base) {
     this.base = base;
     const find = (res) => {

@@ -2,13 +2,13 @@
 // One exchange on a Node request and response: what the engine says in each phase, and how it ended. What the framework knows
 // better (target, client address, route pattern) it is told by `host`.
 
-const { requestHead, showRequest } = require("./wire.js");
+const { requestHead } = require("./wire.js");
 
 /** How long a closed exchange waits for its handler to end: payment is settled after the client has gone. */
 const CLOSE_GRACE_MS = 120_000;
 
 class Judge {
-  /** `context`: the engine, where reports go, what the framework knows better, and the first look; see phases.js. */
+  /** `context`: see phases.js. */
   constructor(context, req, res) {
     this.context = context;
     this.req = req;
@@ -33,7 +33,7 @@ class Judge {
 
   /** The verdict on the request; null: nothing to do before the response. */
   request() {
-    const begun = showRequest(this.head(), (bytes, length) => this.context.engine.onRequest(bytes, length));
+    const begun = this.context.exchanges.onRequest(this.head());
     if (begun === null) return null;
     this.begin(begun.exchange);
     return begun.verdict;
@@ -49,7 +49,7 @@ class Judge {
     this.status = status;
     const route = this.context.host.route(this.req);
     if (this.exchange !== null) return this.exchange.onResponse(status, route, head, body, bodyNone);
-    const begun = showRequest(this.head(), (bytes, length) => this.context.engine.onResponseLate(bytes, length, status, route, head, body, bodyNone));
+    const begun = this.context.exchanges.onResponseLate(this.head(), status, route, head, body, bodyNone);
     if (begun === null) return null;
     this.begin(begun.exchange);
     return begun.verdict;
@@ -62,8 +62,8 @@ class Judge {
 
   begin(exchange) {
     this.exchange = exchange;
-    // After `finish` too: one listener less.
-    this.res.once("close", () => this.close());
+    // Comes after `finish` too. Twice does no harm, and `once` costs more.
+    this.res.on("close", () => this.close());
   }
 
   wrote(chunk, encoding) {

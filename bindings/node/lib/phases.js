@@ -5,17 +5,15 @@
 const { hold, placeFor } = require("./hold.js");
 const { Judge } = require("./judge.js");
 const { holdBody } = require("./upload.js");
+const { PASS, PASSED, REPLY, WAIT, WANT_BODY, bodyBytes } = require("./verdict.js");
 
-const PASS = 0;
-const REPLY = 1;
-const WANT_BODY = 2;
-const WAIT = 3;
 /** The longest a rating or summary waits for the backend. */
 const WAIT_MS = 3_000;
 
 /**
  * Looks at a request, then calls `next` or answers. A second layer passes: one exchange, one id.
- * @param {{engine: object, report: (line: string) => void, host: object, glance: import("./glance.js").Glance}} context
+ * @param {{exchanges: object, glance: object, report: (line: string) => void, host: object}} context what the adapters of an
+ *   engine share (exchanges.js, glance.js, one-line warnings), and what the framework knows better
  */
 function take(context, req, res, next) {
   const place = placeFor(res);
@@ -72,9 +70,9 @@ function afterBody(judge, first, body, handOn, goOn) {
     }
   } catch (error) {
     report(`forge-x402: a request passed unchanged: ${error?.message ?? error}`);
-    verdict = { action: PASS, edits: "" };
+    verdict = PASSED;
   }
-  handOn(verdict.action === PASS ? verdict.body : null);
+  handOn(verdict.action === PASS ? bodyBytes(verdict) : null);
   return carryOut(judge, verdict, goOn);
 }
 

@@ -8,7 +8,7 @@ use napi::bindgen_prelude::Result;
 use napi::{Env, ScopedTask, Task};
 
 use crate::exchange::{Slot, enter};
-use crate::verdict::{self, Verdict};
+use crate::verdict::{self, Told};
 
 /// Asks the backend for an exchange; resolves with the verdict.
 pub struct Wait {
@@ -18,7 +18,7 @@ pub struct Wait {
 
 impl<'task> ScopedTask<'task> for Wait {
     type Output = forge_x402::Verdict;
-    type JsValue = Verdict<'task>;
+    type JsValue = Told<'task>;
 
     fn compute(&mut self) -> Result<forge_x402::Verdict> {
         // The lock is not held while waiting: the loop may end the exchange at any time.
@@ -41,8 +41,8 @@ impl<'task> ScopedTask<'task> for Wait {
         Ok(made)
     }
 
-    fn resolve(&mut self, env: &'task Env, made: forge_x402::Verdict) -> Result<Verdict<'task>> {
-        verdict::convert(env, made)
+    fn resolve(&mut self, env: &'task Env, made: forge_x402::Verdict) -> Result<Told<'task>> {
+        verdict::tell(env, made)
     }
 }
 

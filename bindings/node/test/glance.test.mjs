@@ -9,7 +9,8 @@ import { bytesOf, folder, read } from "./values.mjs";
 
 const require = createRequire(import.meta.url);
 const { Glance } = require("../lib/glance.js");
-const { Engine } = require("../lib/native.js").load();
+const { Exchanges } = require("../lib/exchanges.js");
+const { Engine, Exchange } = require("../lib/native.js").load();
 
 const KEY = { api_key: "ffk_test_0123456789abcdef", public_url: "https://api.example.com" };
 const OPTIONS = [
@@ -73,7 +74,7 @@ test("an ordinary browser's request passes; with options that the engine refuses
 });
 
 function ask(engine, method, target, lines) {
-  const begun = wire.showRequest(wire.requestHead(method, target, "", lines), (bytes, length) => engine.onRequest(bytes, length));
+  const begun = new Exchanges(engine, () => new Exchange()).onRequest(wire.requestHead(method, target, "", lines));
   begun?.exchange.end("delivered", 200, 0);
   return begun;
 }

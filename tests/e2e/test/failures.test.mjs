@@ -159,10 +159,9 @@ for (const [name, sabotage] of [
     "on a paid answer",
     (engine) => {
       const onRequest = engine.onRequest.bind(engine);
-      engine.onRequest = (...head) => {
-        const begun = onRequest(...head);
-        if (begun !== null) begun.exchange.onResponse = fail;
-        return begun;
+      engine.onRequest = (bytes, length, exchange) => {
+        exchange.onResponse = fail;
+        return onRequest(bytes, length, exchange);
       };
     },
   ],

@@ -46,7 +46,7 @@ function spied(forge) {
   const { engine } = forge;
   forge.engine = new Proxy(engine, {
     get: (target, name) =>
-      name === "onRequest" ? (bytes, length) => (told.push(bytes.latin1Slice(0, length).split("\n")), target.onRequest(bytes, length)) : typeof target[name] === "function" ? target[name].bind(target) : target[name],
+      name === "onRequest" ? (bytes, length, exchange) => (told.push(bytes.latin1Slice(0, length).split("\n")), target.onRequest(bytes, length, exchange)) : typeof target[name] === "function" ? target[name].bind(target) : target[name],
   });
   return told;
 }

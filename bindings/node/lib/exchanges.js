@@ -5,7 +5,7 @@
 // than all that is done with it.
 
 const { readVerdict } = require("./verdict.js");
-const { showRequest } = require("./wire.js");
+const { written } = require("./wire.js");
 
 /** So many wait to be used again, in an engine. */
 const SPARE = 256;
@@ -24,13 +24,13 @@ class Exchanges {
   /** @returns {{exchange: Exchange, verdict: object} | null} null: nothing to do before the response. */
   onRequest(head) {
     const native = this.#spare.pop() ?? this.#make();
-    return this.#begun(native, showRequest(head, (bytes, length) => this.#engine.onRequest(bytes, length, native)));
+    return this.#begun(native, this.#engine.onRequest(written(head), head.length, native));
   }
 
   /** For a request that got null and is answered 402. Null: let the response pass. */
   onResponseLate(head, status, route, lines, body, bodyNone) {
     const native = this.#spare.pop() ?? this.#make();
-    return this.#begun(native, showRequest(head, (bytes, length) => this.#engine.onResponseLate(bytes, length, status, route, lines, body, bodyNone, native)));
+    return this.#begun(native, this.#engine.onResponseLate(written(head), head.length, status, route, lines, body, bodyNone, native));
   }
 
   #begun(native, told) {

@@ -62,7 +62,7 @@ class Hold {
 
   /** Whether the response has no body, as far as its request says. */
   get bodyNone() {
-    return this.judge.req.method === "HEAD";
+    return this.judge.method === "HEAD";
   }
 
   /** Once response and exchange have ended nothing is asked of this hold any more: what comes then is the same for all. */

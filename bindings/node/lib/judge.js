@@ -13,6 +13,9 @@ class Judge {
     this.context = context;
     this.req = req;
     this.res = res;
+    // Kept, because each look at a request or response of Express is a search.
+    this.target = context.host.target(req);
+    this.lines = req.rawHeaders;
     this.exchange = null;
     /** Nothing that comes now is judged again. */
     this.over = false;
@@ -21,14 +24,14 @@ class Judge {
     this.status = undefined;
     this.bytes = 0;
     this.timer = undefined;
+    this.knownMethod = undefined;
     /** What holds the response, from the merchant's turn on; see hold.js. */
     this.held = undefined;
   }
 
   /** Whether there is surely nothing to do before the response; costs no crossing. */
   isOrdinary() {
-    const { req, context } = this;
-    return context.glance.passes(context.host.target(req), req.rawHeaders);
+    return this.context.glance.passes(this.target, this.lines);
   }
 
   /** The verdict on the request; null: nothing to do before the response. */
@@ -55,9 +58,12 @@ class Judge {
     return begun.verdict;
   }
 
+  get method() {
+    return (this.knownMethod ??= this.req.method);
+  }
+
   head() {
-    const { req, context: { host } } = this;
-    return requestHead(req.method, host.target(req), host.clientIp(req), req.rawHeaders);
+    return requestHead(this.method, this.target, this.context.host.clientIp(this.req), this.lines);
   }
 
   begin(exchange) {

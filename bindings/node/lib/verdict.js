@@ -23,9 +23,10 @@ const PASSED = Object.freeze({ action: PASS, httpStatus: 0, bodyLimit: 0, feedba
 /** @returns {Verdict} */
 function readVerdict(told) {
   if (told === "") return PASSED;
-  const [head, body] = typeof told === "string" ? [told, null] : told;
-  const [action, status, limit, feedbackId, target, ...edits] = head.split("\n");
-  return { action: Number(action), httpStatus: Number(status), bodyLimit: Number(limit), feedbackId, target, edits, body };
+  const whole = typeof told !== "string";
+  const edits = (whole ? told[0] : told).split("\n");
+  const first = edits.splice(0, 5);
+  return { action: +first[0], httpStatus: +first[1], bodyLimit: +first[2], feedbackId: first[3], target: first[4], edits, body: whole ? told[1] : null };
 }
 
 /** A verdict's body as bytes; null where there is none. */

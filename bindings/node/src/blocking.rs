@@ -10,9 +10,11 @@ use napi::{Env, ScopedTask, Task};
 use crate::exchange::{Slot, enter};
 use crate::verdict::{self, Told};
 
-/// Asks the backend for an exchange; resolves with the verdict.
+/// Asks the backend for an exchange, which comes back to its slot; resolves with the verdict.
 pub struct Wait {
     pub slot: Arc<Mutex<Slot>>,
+    /// `None`: it was away or had ended.
+    pub exchange: Option<forge_x402::Exchange>,
     pub limit: Duration,
 }
 
@@ -22,16 +24,7 @@ impl<'task> ScopedTask<'task> for Wait {
 
     fn compute(&mut self) -> Result<forge_x402::Verdict> {
         // The lock is not held while waiting: the loop may end the exchange at any time.
-        let mut exchange = {
-            let mut slot = enter(&self.slot);
-            match std::mem::replace(&mut *slot, Slot::Away { ended: None }) {
-                Slot::Here(exchange) => exchange,
-                other => {
-                    *slot = other;
-                    return Ok(forge_x402::Verdict::pass());
-                }
-            }
-        };
+        let Some(mut exchange) = self.exchange.take() else { return Ok(forge_x402::Verdict::pass()) };
         let made = exchange.wait(self.limit);
         let mut slot = enter(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Ended) {

@@ -84,7 +84,17 @@ impl Exchange {
     /// After a verdict that says wait: asks the backend on another thread, for `limit_ms` at most.
     #[napi(catch_unwind)]
     pub fn wait(&self, limit_ms: f64) -> AsyncTask<Wait> {
-        AsyncTask::new(Wait { slot: self.slot.clone(), limit: Duration::from_millis(limit_ms as u64) })
+        // Taken now: by the time that a thread is free, the exchange may have ended and the slot serve another.
+        let mut slot = enter(&self.slot);
+        let exchange = match std::mem::replace(&mut *slot, Slot::Away { ended: None }) {
+            Slot::Here(exchange) => Some(exchange),
+            other => {
+                *slot = other;
+                None
+            }
+        };
+        drop(slot);
+        AsyncTask::new(Wait { slot: self.slot.clone(), exchange, limit: Duration::from_millis(limit_ms as u64) })
     }
 
     /// Ends the exchange; `outcome` is "delivered", "aborted" or "failed", anything else says that nobody knows. Whether it may

@@ -68,7 +68,7 @@ class Hold {
   /** Once response and exchange have ended nothing is asked of this hold any more: what comes then is the same for all. */
   release() {
     const { place, context } = this;
-    if (!this.ended || this.judge.exchange !== null) return;
+    if (!place.isShared || !this.ended || this.judge.exchange !== null) return;
     if (context.ended?.place !== place) context.ended = new Ended(place, this.originals, context);
     place.release(this.res, context.ended);
   }
@@ -298,7 +298,7 @@ function flushHeaders(held, res) {
 /** What comes after the end is swallowed: handed on, it would be a write-after-end that ends the process. */
 function refuseAfterEnd(held, res, encoding, callback) {
   const { host, report } = held.context;
-  const { req } = res;
+  const req = held.judge?.req ?? res.req;
   report(`forge-x402: ${req.method} ${host.target(req).split("?")[0]} was answered twice; the second answer was dropped`);
   const done = typeof encoding === "function" ? encoding : callback;
   if (typeof done === "function") process.nextTick(done, Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" }));

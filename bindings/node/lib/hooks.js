@@ -55,8 +55,6 @@ class Own {
     res.flushHeaders = this.functions.flushHeaders;
     return { writeHead, write, end, flushHeaders };
   }
-
-  release() {}
 }
 
 /** Functions on a prototype, in front of those of its own prototype `base`. */

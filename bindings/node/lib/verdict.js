@@ -23,10 +23,20 @@ const PASSED = Object.freeze({ action: PASS, httpStatus: 0, bodyLimit: 0, feedba
 /** @returns {Verdict} */
 function readVerdict(told) {
   if (told === "") return PASSED;
-  const whole = typeof told !== "string";
-  const edits = (whole ? told[0] : told).split("\n");
-  const first = edits.splice(0, 5);
-  return { action: +first[0], httpStatus: +first[1], bodyLimit: +first[2], feedbackId: first[3], target: first[4], edits, body: whole ? told[1] : null };
+  const [head, body] = typeof told === "string" ? [told, null] : told;
+  // By hand: split() and taking the rest apart costs twice as much.
+  let at = 0;
+  const next = () => {
+    const end = head.indexOf("\n", at);
+    const part = end < 0 ? head.slice(at) : head.slice(at, end);
+    at = end < 0 ? head.length + 1 : end + 1;
+    return part;
+  };
+  const [action, httpStatus, bodyLimit] = [Number(next()), Number(next()), Number(next())];
+  const [feedbackId, target] = [next(), next()];
+  const edits = [];
+  while (at <= head.length) edits.push(next());
+  return { action, httpStatus, bodyLimit, feedbackId, target, edits, body };
 }
 
 /** A verdict's body as bytes; null where there is none. */

@@ -2,11 +2,13 @@
 // forge-x402 for Node.js: `createForge(options)` makes an engine and its adapters.
 
 const { connect, listener } = require("./lib/connect.js");
+const { Exchanges } = require("./lib/exchanges.js");
 const { fastify } = require("./lib/fastify.js");
 const { wrapFetch } = require("./lib/fetch.js");
+const { Glance } = require("./lib/glance.js");
 const { lookAfter } = require("./lib/life.js");
 const { load } = require("./lib/native.js");
-const { toJson } = require("./lib/options.js");
+const { forEngine } = require("./lib/options.js");
 const { watchOwnRoutes } = require("./lib/owned-routes.js");
 
 /** Opens an engine. Throws only with `strict: true` and a bad option, or for an option in two spellings. */
@@ -16,7 +18,8 @@ function createForge(options) {
     warn(native.error.message);
     return new Forge(null);
   }
-  return new Forge(new native.Engine(toJson(options)), options);
+  const known = forEngine(options);
+  return new Forge(new native.Engine(JSON.stringify(known)), known, () => new native.Exchange());
 }
 
 /** An engine and its adapters. `engine` is null where the addon could not be loaded: then everything passes. */
@@ -24,12 +27,16 @@ class Forge {
   #warned = new Map();
   #care = null;
   #options;
-  #report = (message) => this.#warn(message);
+  #glance;
+  #newExchange;
 
-  constructor(engine, options = {}) {
+  /** `options`: as the engine spells them; `newExchange` makes what an exchange needs of the addon. */
+  constructor(engine, options = {}, newExchange = undefined) {
     this.engine = engine;
     this.#options = options;
+    this.#newExchange = newExchange;
     if (engine === null) return;
+    this.#glance = new Glance(options);
     // Faults of the options are said at once.
     this.#pull();
     this.#care = lookAfter(engine, () => this.#pull());
@@ -38,24 +45,24 @@ class Forge {
   /** Middleware for Express, Connect and node:http; goes in front of the payment middleware. */
   middleware() {
     if (this.engine === null) return function forgePassThrough(_req, _res, next) { return next(); };
-    const { feedback, basePath, base_path: snake } = this.#options;
-    const before = feedback === false ? undefined : watchOwnRoutes(basePath ?? snake ?? "/feedback", this.#report);
-    return connect(this.engine, this.#report, before);
+    const { feedback, base_path: basePath = "/feedback" } = this.#options;
+    const ours = this.#ours();
+    return connect(ours, feedback === false ? undefined : watchOwnRoutes(basePath, ours.report));
   }
 
   /** A node:http listener around `handler`, which may be an application; sees also when it throws. */
   listener(handler) {
-    return this.engine === null ? handler : listener(this.engine, this.#report, handler);
+    return this.engine === null ? handler : listener(this.#ours(), handler);
   }
 
   /** A Fastify plugin; register it before the payment plugin. */
   fastify() {
-    return this.engine === null ? (_app, _options, done) => done() : fastify(this.engine, this.#report);
+    return this.engine === null ? (_app, _options, done) => done() : fastify(this.#ours());
   }
 
   /** A fetch-style handler around `handler`: Hono's `app.fetch`, a Next.js route handler. */
   fetch(handler, options) {
-    return this.engine === null ? handler : wrapFetch(this.engine, this.#report, handler, options);
+    return this.engine === null ? handler : wrapFetch(this.#ours(), handler, options);
   }
 
   /** What has happened so far in this process. */
@@ -111,6 +118,12 @@ class Forge {
 
   verifyId(id) {
     return this.engine?.verifyId(id) ?? "malformed";
+  }
+
+  /** What the adapters share. */
+  #ours() {
+    const exchanges = new Exchanges(this.engine, this.#newExchange);
+    return { exchanges, glance: this.#glance, report: (message) => this.#warn(message) };
   }
 
   /** Hands the engine's log lines on as warnings of the process. */

@@ -4,6 +4,7 @@
 const { judgeOf } = require("./hold.js");
 const { take } = require("./phases.js");
 const { applyToRequest, clientIp, route, target } = require("./request.js");
+const { bodyBytes } = require("./verdict.js");
 
 /** What Express, Connect and node:http have in common. */
 const host = {
@@ -15,17 +16,17 @@ const host = {
   reply(judge, verdict) {
     const { res } = judge;
     res.statusCode = verdict.httpStatus;
-    const parts = verdict.edits === "" ? [] : verdict.edits.split("\n");
-    for (let at = 0; at + 2 < parts.length; at += 3) res.setHeader(parts[at + 1], parts[at + 2]);
-    const body = verdict.body ?? Buffer.alloc(0);
+    const { edits } = verdict;
+    for (let at = 0; at + 2 < edits.length; at += 3) res.setHeader(edits[at + 1], edits[at + 2]);
+    const body = bodyBytes(verdict) ?? Buffer.alloc(0);
     judge.wrote(body);
     res.end(body);
   },
 };
 
-/** Middleware over an engine; `report` takes one-line warnings, `before` sees each request first. */
-function connect(engine, report, before = () => {}) {
-  const context = { engine, report, host };
+/** Middleware over `ours`, what the adapters of an engine share, see phases.js; `before` sees each request first. */
+function connect(ours, before = () => {}) {
+  const context = { ...ours, host };
   return function forgeMiddleware(req, res, next) {
     before(req);
     return take(context, req, res, next);
@@ -36,8 +37,8 @@ function connect(engine, report, before = () => {}) {
  * A listener for node:http around another one. Unlike a middleware it sees when the handler throws. Returns what the handler
  * returns; where the handler's turn comes later, or never, a promise.
  */
-function listener(engine, report, handler) {
-  const context = { engine, report, host };
+function listener(ours, handler) {
+  const context = { ...ours, host };
   return function forgeListener(req, res) {
     const run = () => {
       const threw = (error) => {

@@ -4,12 +4,13 @@
 const { judgeOf } = require("./hold.js");
 const { take } = require("./phases.js");
 const { applyToRequest, target } = require("./request.js");
+const { bodyBytes } = require("./verdict.js");
 
-/** A plugin over an engine; register it before the payment plugin. Its hooks hold for the whole server. */
-function fastify(engine, report) {
+/** A plugin over `ours`, see phases.js; register it before the payment plugin. Its hooks hold for the whole server. */
+function fastify(ours) {
   const plugin = (app, _options, registered) => {
     app.addHook("onRequest", (request, reply, done) => {
-      take({ engine, report, host: hostOf(request, reply) }, request.raw, reply.raw, done);
+      take({ ...ours, host: hostOf(request, reply) }, request.raw, reply.raw, done);
     });
     app.addHook("onError", (_request, reply, _error, done) => {
       judgeOf(reply.raw)?.threw();
@@ -31,13 +32,13 @@ function hostOf(request, reply) {
     apply({ req }, verdict) {
       const before = target(req);
       applyToRequest(req, verdict);
-      if (verdict.target != null) forgetParameters(request.query, before, verdict.target);
+      if (verdict.target !== "") forgetParameters(request.query, before, verdict.target);
     },
     /** Through Fastify's own reply, so that the hooks of other plugins see it. */
     reply(judge, verdict) {
-      const parts = verdict.edits === "" ? [] : verdict.edits.split("\n");
-      for (let at = 0; at + 2 < parts.length; at += 3) reply.header(parts[at + 1], parts[at + 2]);
-      const body = verdict.body ?? Buffer.alloc(0);
+      const { edits } = verdict;
+      for (let at = 0; at + 2 < edits.length; at += 3) reply.header(edits[at + 1], edits[at + 2]);
+      const body = bodyBytes(verdict) ?? Buffer.alloc(0);
       judge.wrote(body);
       reply.code(verdict.httpStatus).send(body.length > 0 ? body : undefined);
     },

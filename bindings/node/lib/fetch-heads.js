@@ -25,9 +25,8 @@ function listed(edits) {
 }
 
 function triples(edits) {
-  const parts = edits === "" ? [] : edits.split("\n");
   const out = [];
-  for (let at = 0; at + 2 < parts.length; at += 3) out.push(parts.slice(at, at + 3));
+  for (let at = 0; at + 2 < edits.length; at += 3) out.push(edits.slice(at, at + 3));
   return out;
 }
 

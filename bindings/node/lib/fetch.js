@@ -5,12 +5,9 @@
 
 const { editHeaders, flatHeaders, listed } = require("./fetch-heads.js");
 const { held, watched } = require("./fetch-bodies.js");
-const { requestHead, showRequest } = require("./wire.js");
+const { PASS, PASSED, REPLY, WAIT, WANT_BODY, bodyBytes } = require("./verdict.js");
+const { requestHead } = require("./wire.js");
 
-const PASS = 0;
-const REPLY = 1;
-const WANT_BODY = 2;
-const WAIT = 3;
 /** The longest a rating or summary waits for the backend. */
 const WAIT_MS = 3_000;
 /** The largest body that is looked at as a whole where nothing asks for it, in bytes. */
@@ -20,12 +17,12 @@ const AT_ONCE = 1024 * 1024;
  * A handler around `handler`. `clientIp(request, ...rest)` tells the client's address after the host's own proxy trust; without
  * it the socket's is taken where the host shows one (@hono/node-server).
  */
-function wrapFetch(engine, report, handler, { clientIp = socketAddress } = {}) {
+function wrapFetch({ exchanges, report }, handler, { clientIp = socketAddress } = {}) {
   return async function forgeFetch(request, ...rest) {
     let call = null;
     let answer = null;
     try {
-      call = new Call(engine, report, request, String(clientIp(request, ...rest) ?? ""));
+      call = new Call(exchanges, report, request, String(clientIp(request, ...rest) ?? ""));
       answer = await call.before();
     } catch (error) {
       report(`forge-x402: a request passed unchanged: ${error?.message ?? error}`);
@@ -49,8 +46,8 @@ function wrapFetch(engine, report, handler, { clientIp = socketAddress } = {}) {
 }
 
 class Call {
-  constructor(engine, report, request, clientIp) {
-    this.engine = engine;
+  constructor(exchanges, report, request, clientIp) {
+    this.exchanges = exchanges;
     this.report = report;
     this.request = request;
     const { pathname, search } = new URL(request.url);
@@ -60,7 +57,7 @@ class Call {
 
   /** An answer of our own, or null: the merchant's turn. */
   async before() {
-    const begun = showRequest(this.head, (bytes, length) => this.engine.onRequest(bytes, length));
+    const begun = this.exchanges.onRequest(this.head);
     if (begun === null) return null;
     this.exchange = begun.exchange;
     let { verdict } = begun;
@@ -70,30 +67,30 @@ class Call {
     if (verdict.action !== REPLY) return null;
     const bodiless = verdict.httpStatus === 204 || this.request.method === "HEAD";
     this.end("delivered", verdict.httpStatus);
-    return new Response(bodiless ? null : (verdict.body ?? ""), { status: verdict.httpStatus, headers: listed(verdict.edits) });
+    return new Response(bodiless ? null : (bodyBytes(verdict) ?? ""), { status: verdict.httpStatus, headers: listed(verdict.edits) });
   }
 
   /** Reads the request's body up to the limit; hands on what came, or what the engine made of it. */
   async body(first) {
     if (this.request.bodyUsed) return { ...first, action: PASS };
     const { head, whole, rest } = await held(this.request.body, first.bodyLimit + 1, { patient: true });
-    const verdict = this.guarded(() => this.exchange.onRequestBody(head.subarray(0, first.bodyLimit + 1)), { action: PASS, edits: "" });
+    const verdict = this.guarded(() => this.exchange.onRequestBody(head.subarray(0, first.bodyLimit + 1)), PASSED);
     if (verdict.action === PASS) {
-      const edits = [first.edits, verdict.edits].filter((one) => one !== "").join("\n");
-      this.edit({ target: first.target, edits }, whole ? (verdict.body ?? head) : rest());
+      const edits = [...first.edits, ...verdict.edits];
+      this.edit({ target: first.target, edits }, whole ? (bodyBytes(verdict) ?? head) : rest());
     }
     return verdict;
   }
 
   /** Applies what a verdict says of the request; `body` stands for one that has been read. */
   edit({ target, edits }, body) {
-    if (target == null && edits === "" && body === undefined) return;
+    if (target === "" && edits.length === 0 && body === undefined) return;
     const { request } = this;
     // A framework's own class of request (NextRequest) stays what it is.
     const Kind = request.constructor;
     const init = { headers: editHeaders(request.headers, edits) };
     if (body != null && request.body !== null) Object.assign(init, { body, duplex: "half" });
-    if (target == null) this.request = new Kind(request, init);
+    if (target === "") this.request = new Kind(request, init);
     else {
       const url = new URL(target, request.url).href;
       if (body == null) this.request = new Kind(new Kind(url, request), init);
@@ -118,7 +115,7 @@ class Call {
       if (taken.whole && wanted) verdict = this.guarded(() => this.response(status, head, taken.head, false), verdict);
       body = taken.whole ? taken.head : taken.rest();
     }
-    body = verdict.body ?? body;
+    body = bodyBytes(verdict) ?? body;
     if (body === null || body instanceof Uint8Array) this.end(this.request.signal?.aborted ? "aborted" : "delivered", status, body?.length);
     else body = watched(body, (outcome, bytes) => this.end(outcome, status, bytes));
     return new Response(body, { status, statusText: response.statusText, headers: editHeaders(response.headers, verdict.edits) });
@@ -126,7 +123,7 @@ class Call {
 
   response(status, head, body, none) {
     if (this.exchange !== null) return this.exchange.onResponse(status, "", head, body, none);
-    const begun = showRequest(this.head, (bytes, length) => this.engine.onResponseLate(bytes, length, status, "", head, body, none));
+    const begun = this.exchanges.onResponseLate(this.head, status, "", head, body, none);
     if (begun === null) return null;
     this.exchange = begun.exchange;
     return begun.verdict;

@@ -3,36 +3,42 @@
 
 /**
  * The final header lines: what was set on the response, overlaid with what `writeHead` was given.
- * @returns {{flat: string, spelling: Map<string, string>, explicit: any}} `name\nvalue` repeated, the spelling in use for
- *   each lower-case name, and the headers argument of writeHead, if any.
+ * @returns {{flat: string, names: string[], explicit: any}} `name\nvalue` repeated, the names as they are spelt, and the headers
+ *   argument of writeHead, if any.
  */
 function readHead(res, args) {
   const explicit = headersArgument(args);
-  const lines = [];
-  const spelling = new Map();
   const given = explicit === undefined ? undefined : pairs(explicit);
   const overridden = given === undefined ? undefined : new Set(given.map(([name]) => name.toLowerCase()));
-  for (const name of res.getRawHeaderNames?.() ?? res.getHeaderNames()) {
-    if (overridden?.has(name.toLowerCase())) continue;
-    push(lines, spelling, name, res.getHeader(name));
+  // All at once: on a response of Express each call on it costs as much as the whole list.
+  const set = res.getHeaders();
+  const lower = Object.keys(set);
+  const names = res.getRawHeaderNames?.() ?? lower.slice();
+  let flat = "";
+  for (let at = 0; at < lower.length; at += 1) {
+    if (!overridden?.has(lower[at])) flat = withLines(flat, names[at], set[lower[at]]);
   }
-  if (given !== undefined) for (const [name, value] of given) push(lines, spelling, name, value);
-  return { flat: lines.join("\n"), spelling, explicit };
+  if (given !== undefined) {
+    for (const [name, value] of given) {
+      names.push(name);
+      flat = withLines(flat, name, value);
+    }
+  }
+  return { flat, names, explicit };
 }
 
 /**
  * Applies a verdict's edits. Returns the arguments for the original writeHead; the handler's own are never changed in place.
  */
 function applyEdits(res, args, head, edits) {
-  if (edits === "") return args;
-  const parts = edits.split("\n");
+  if (edits.length === 0) return args;
   // With nothing set on the response, Node sends writeHead's headers as they are (duplicates and all): stay on that path.
   const onlyExplicit = head.explicit !== undefined && res.getHeaderNames().length === 0;
   let explicit = head.explicit === undefined ? undefined : copy(head.explicit);
-  for (let at = 0; at + 2 < parts.length; at += 3) {
-    const [op, plain, value] = [parts[at], parts[at + 1], parts[at + 2]];
+  for (let at = 0; at + 2 < edits.length; at += 3) {
+    const [op, plain, value] = [edits[at], edits[at + 1], edits[at + 2]];
     const lower = plain.toLowerCase();
-    const name = head.spelling.get(lower) ?? plain;
+    const name = head.names.find((one) => one.length === lower.length && one.toLowerCase() === lower) ?? plain;
     const inExplicit = explicit !== undefined && has(explicit, lower);
     if (inExplicit || onlyExplicit) explicit = op === "R" ? without(explicit, lower) : withValue(explicit, lower, name, value);
     if (!onlyExplicit) {
@@ -60,11 +66,9 @@ function pairs(headers) {
   return out;
 }
 
-function push(lines, spelling, name, value) {
-  const lower = name.toLowerCase();
-  if (!spelling.has(lower)) spelling.set(lower, name);
-  if (Array.isArray(value)) for (const one of value) lines.push(name, String(one));
-  else lines.push(name, String(value));
+function withLines(flat, name, value) {
+  if (!Array.isArray(value)) return flat === "" ? `${name}\n${value}` : `${flat}\n${name}\n${value}`;
+  return value.reduce((lines, one) => withLines(lines, name, String(one)), flat);
 }
 
 const isTuples = (headers) => Array.isArray(headers) && headers.length > 0 && Array.isArray(headers[0]);

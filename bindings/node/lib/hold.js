@@ -3,9 +3,11 @@
 // still be edited. Decides nothing: every decision is the engine's, and whatever fails here passes the traffic as it came.
 
 const { applyEdits, readHead } = require("./head.js");
+const { Places, holdOf } = require("./hooks.js");
+const { WANT_BODY } = require("./verdict.js");
 
-const HOLD = Symbol.for("forge-x402.hold");
-const WANT_BODY = 2;
+/** The longest text that is handed over as such, in bytes. */
+const SMALL = 16_384;
 /** Nothing has been decided. */
 const OPEN = 0;
 /** The head is held back, and perhaps some body. */
@@ -13,37 +15,62 @@ const HELD = 1;
 /** Decided: everything goes straight through. */
 const PASSING = 2;
 
-/** Patches `res`. `judge` answers for the request; see connect.js. Does nothing on a response that is held already. */
-function hold(res, judge) {
-  res[HOLD] = new Hold(res, judge);
-  // Plain writable own properties: payment middleware assigns over them and calls these later.
-  res.writeHead = writeHead;
-  res.write = write;
-  res.end = end;
-  res.flushHeaders = flushHeaders;
+const places = new Places({ writeHead, write, end, flushHeaders });
+
+/** Where a response is to be held, or null if it is held already. */
+function placeFor(res) {
+  const place = places.of(res);
+  return place.holdOf(res) === undefined ? place : null;
 }
 
-const isHeld = (res) => res[HOLD] !== undefined;
+/** Holds `res` at its place. `judge` answers for the request; see judge.js. */
+function hold(place, res, judge) {
+  const held = new Hold(place, res, judge);
+  held.originals = place.install(res, held);
+  judge.held = held;
+}
 
 /** What judges the response, if it is held. */
-const judgeOf = (res) => res[HOLD]?.judge;
+const judgeOf = (res) => holdOf(res)?.judge;
 
 class Hold {
-  constructor(res, judge) {
+  constructor(place, res, judge) {
+    this.place = place;
+    this.context = judge.context;
     this.res = res;
     this.judge = judge;
+    /** The four functions that stood there before. */
+    this.originals = undefined;
     this.phase = OPEN;
     /** True while an original runs: it calls the patched ones, which must not decide again. */
     this.inside = false;
     this.ended = false;
-    this.writeHead = res.writeHead;
-    this.write = res.write;
-    this.end = res.end;
-    this.flushHeaders = res.flushHeaders;
+    this.frozen = false;
     this.verdict = undefined;
     this.headArgs = undefined;
+    this.head = undefined;
+    this.status = undefined;
     this.chunks = undefined;
     this.size = 0;
+  }
+
+  /** Whether everything goes straight through. `status`: of the head, where it is not that of the response. */
+  passes(status) {
+    if (this.phase === OPEN && !this.judge.concerns(status)) this.phase = PASSING;
+    return this.phase === PASSING;
+  }
+
+  /** Whether the response has no body, as far as its request says. */
+  get bodyNone() {
+    return this.judge.method === "HEAD";
+  }
+
+  /** Once response and exchange have ended nothing is asked of this hold any more: what comes then is the same for all. */
+  release() {
+    const { place, context } = this;
+    if (!place.isShared || !this.ended || this.judge.exchange !== null) return;
+    if (context.ended?.place !== place) context.ended = new Ended(place, this.originals, context);
+    place.release(this.res, context.ended);
   }
 
   /** Asks for a verdict on the head as it stands; the response passes if there is nothing to say. */
@@ -60,20 +87,30 @@ class Hold {
     this.phase = PASSING;
     this.unfreeze();
     const args = verdict === null ? this.headArgs : applyEdits(res, this.headArgs, this.head, verdict.edits);
-    if (args !== undefined) this.call(this.writeHead, args);
+    if (args !== undefined) this.call(this.originals.writeHead, args);
   }
 
   /** Gives up holding: the head goes with the verdict there is, then what was held. Returns what the last write said. */
-  release() {
+  giveUp() {
     const { chunks = [] } = this;
     this.releaseHead();
     this.chunks = undefined;
     let more = true;
     for (const chunk of chunks) {
       this.judge.wrote(chunk);
-      more = this.call(this.write, [chunk]);
+      more = this.call(this.originals.write, [chunk]);
     }
     return more;
+  }
+
+  /** Ends with `body`, bytes or Latin-1 text. Text goes out in one piece with the head where nobody else stands below us. */
+  sendLast(body, done) {
+    const asText = typeof body === "string" && body.length <= SMALL && this.place.isShared;
+    const last = typeof body === "string" && !asText ? Buffer.from(body, "latin1") : body;
+    this.judge.wrote(last, "latin1");
+    const args = asText ? [last, "latin1"] : [last];
+    if (done !== undefined) args.push(done);
+    this.call(this.originals.end, args);
   }
 
   /** Calls an original without deciding again in what it calls. */
@@ -120,62 +157,72 @@ class Hold {
       this.judge.failed(error);
       this.phase = PASSING;
       this.unfreeze();
-      if (this.headArgs !== undefined && !this.res.headersSent) this.call(this.writeHead, this.headArgs);
+      if (this.headArgs !== undefined && !this.res.headersSent) this.call(this.originals.writeHead, this.headArgs);
       const chunks = this.chunks ?? [];
       this.chunks = undefined;
-      for (const chunk of chunks) this.call(this.write, [chunk]);
+      for (const chunk of chunks) this.call(this.originals.write, [chunk]);
       return this.call(original, args);
     }
   }
 }
 
-function writeHead(...args) {
-  const held = this[HOLD];
-  if (held.inside || held.phase === PASSING) return held.writeHead.apply(this, args);
+/** Stands for every response that has ended. */
+class Ended {
+  inside = false;
+  ended = true;
+  judge = undefined;
+
+  constructor(place, originals, context) {
+    this.place = place;
+    this.originals = originals;
+    this.context = context;
+  }
+
+  passes() {
+    return true;
+  }
+}
+
+function writeHead(held, res, args) {
+  const { originals } = held;
+  if (held.inside) return originals.writeHead.apply(res, args);
   if (held.phase === HELD) {
     throw Object.assign(new Error("Cannot write headers after they are sent to the client"), { code: "ERR_HTTP_HEADERS_SENT" });
   }
   const status = Number(args[0]);
-  if (!held.judge.concerns(status)) {
-    held.phase = PASSING;
-    return held.writeHead.apply(this, args);
-  }
+  if (held.passes(status)) return originals.writeHead.apply(res, args);
   return held.guarded(
     () => {
       held.headArgs = args;
-      const verdict = held.decide(status, undefined, this.req?.method === "HEAD");
+      const verdict = held.decide(status, undefined, held.bodyNone);
       if (verdict !== null && verdict.action === WANT_BODY) {
         held.phase = HELD;
         held.freeze();
       } else {
         held.releaseHead();
       }
-      return this;
+      return res;
     },
-    noop,
+    itself,
     [],
   );
 }
 
-function write(chunk, encoding, callback) {
-  const held = this[HOLD];
-  if (held.inside) return held.write.apply(this, arguments);
-  if (held.ended) return refuseAfterEnd(held, encoding, callback);
-  if (held.phase === PASSING) {
+function write(held, res, chunk, encoding, callback, args) {
+  const { originals } = held;
+  if (held.inside) return originals.write.apply(res, args);
+  if (held.ended) return refuseAfterEnd(held, res, encoding, callback);
+  if (held.passes()) {
     held.judge.wrote(chunk, encoding);
-    return held.write.apply(this, arguments);
-  }
-  if (held.phase === OPEN && !held.judge.concerns(this.statusCode)) {
-    held.phase = PASSING;
-    return held.write.apply(this, arguments);
+    return originals.write.apply(res, args);
   }
   return held.guarded(
     () => {
-      if (held.phase === OPEN) held.decide(this.statusCode, undefined, this.req?.method === "HEAD");
+      if (held.phase === OPEN) held.decide(res.statusCode, undefined, held.bodyNone);
       if (held.chunks === undefined && (held.verdict === null || held.verdict.action !== WANT_BODY || !held.mayHold())) {
-        held.release();
+        held.giveUp();
         held.judge.wrote(chunk, encoding);
-        return held.call(held.write, arguments);
+        return held.call(originals.write, args);
       }
       held.phase = HELD;
       const bytes = toBuffer(chunk, encoding);
@@ -183,77 +230,76 @@ function write(chunk, encoding, callback) {
       held.size += bytes.length;
       const done = typeof encoding === "function" ? encoding : callback;
       if (typeof done === "function") process.nextTick(done);
-      return held.size > held.verdict.bodyLimit ? held.release() : true;
+      return held.size > held.verdict.bodyLimit ? held.giveUp() : true;
     },
-    held.write,
-    arguments,
+    originals.write,
+    args,
   );
 }
 
-function end(chunk, encoding, callback) {
-  const held = this[HOLD];
-  if (held.inside) return held.end.apply(this, arguments);
+function end(held, res, chunk, encoding, callback, args) {
+  if (held.inside) return held.originals.end.apply(res, args);
   if (held.ended) {
-    refuseAfterEnd(held, typeof chunk === "function" ? chunk : encoding, callback);
-    return this;
+    refuseAfterEnd(held, res, typeof chunk === "function" ? chunk : encoding, callback);
+    return res;
   }
   held.ended = true;
   try {
-    return finalEnd.call(this, held, chunk, encoding, callback, arguments);
+    return finalEnd(held, res, chunk, encoding, callback, args);
   } finally {
     held.judge.handled();
+    held.release();
   }
 }
 
-function finalEnd(held, chunk, encoding, callback, args) {
-  if (held.phase === PASSING || (held.phase === OPEN && !held.judge.concerns(this.statusCode))) {
-    held.phase = PASSING;
+function finalEnd(held, res, chunk, encoding, callback, args) {
+  const { originals } = held;
+  if (held.passes()) {
     held.judge.wrote(chunk, encoding);
-    return held.call(held.end, args);
+    return held.call(originals.end, args);
   }
   return held.guarded(
     () => {
       const [last, done] = normalise(chunk, encoding, callback);
       const whole = held.chunks === undefined ? last : Buffer.concat(last === undefined ? held.chunks : [...held.chunks, last]);
-      const none = whole === undefined || this.req?.method === "HEAD";
-      const verdict = held.decide(held.status ?? this.statusCode, none ? undefined : whole, none);
+      const none = whole === undefined || held.bodyNone;
+      const verdict = held.decide(held.status ?? res.statusCode, none ? undefined : whole, none);
       held.releaseHead();
-      const body = verdict?.body ?? (held.chunks === undefined ? undefined : whole);
+      const wasHeld = held.chunks !== undefined;
       held.chunks = undefined;
-      if (body === undefined) {
+      const edited = verdict === null ? null : verdict.body;
+      if (edited !== null) held.sendLast(edited, done);
+      else if (wasHeld) held.sendLast(whole, done);
+      else {
         held.judge.wrote(last);
-        return held.call(held.end, args);
+        return held.call(originals.end, args);
       }
-      held.judge.wrote(body);
-      held.call(held.end, done === undefined ? [body] : [body, done]);
-      return this;
+      return res;
     },
-    held.end,
+    originals.end,
     args,
   );
 }
 
-function flushHeaders() {
-  const held = this[HOLD];
-  if (held.inside || held.phase === PASSING) return held.flushHeaders.apply(this);
-  if (held.phase === OPEN && !held.judge.concerns(this.statusCode)) {
-    held.phase = PASSING;
-    return held.flushHeaders.apply(this);
-  }
+function flushHeaders(held, res) {
+  const { originals } = held;
+  if (held.inside || held.passes()) return originals.flushHeaders.apply(res);
   return held.guarded(
     () => {
-      if (held.phase === OPEN) held.decide(this.statusCode, undefined, this.req?.method === "HEAD");
-      held.release();
-      return held.call(held.flushHeaders, []);
+      if (held.phase === OPEN) held.decide(res.statusCode, undefined, held.bodyNone);
+      held.giveUp();
+      return held.call(originals.flushHeaders, []);
     },
-    held.flushHeaders,
+    originals.flushHeaders,
     [],
   );
 }
 
 /** What comes after the end is swallowed: handed on, it would be a write-after-end that ends the process. */
-function refuseAfterEnd(held, encoding, callback) {
-  held.judge.sentTwice();
+function refuseAfterEnd(held, res, encoding, callback) {
+  const { host, report } = held.context;
+  const req = held.judge?.req ?? res.req;
+  report(`forge-x402: ${req.method} ${host.target(req).split("?")[0]} was answered twice; the second answer was dropped`);
   const done = typeof encoding === "function" ? encoding : callback;
   if (typeof done === "function") process.nextTick(done, Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" }));
   return false;
@@ -262,7 +308,9 @@ function refuseAfterEnd(held, encoding, callback) {
 function normalise(chunk, encoding, callback) {
   if (typeof chunk === "function") return [undefined, chunk];
   const done = typeof encoding === "function" ? encoding : callback;
-  return [chunk === undefined || chunk === null ? undefined : toBuffer(chunk, encoding), done];
+  if (chunk === undefined || chunk === null) return [undefined, done];
+  // Used up before the handler goes on: no copy.
+  return [chunk instanceof Uint8Array ? chunk : toBuffer(chunk, encoding), done];
 }
 
 /** The bytes of a chunk, copied where the handler could still change them. */
@@ -271,8 +319,8 @@ function toBuffer(chunk, encoding) {
   return Buffer.from(chunk);
 }
 
-function noop() {
+function itself() {
   return this;
 }
 
-module.exports = { hold, isHeld, judgeOf };
+module.exports = { hold, judgeOf, placeFor };

@@ -2,60 +2,78 @@
 // One exchange on a Node request and response: what the engine says in each phase, and how it ended. What the framework knows
 // better (target, client address, route pattern) it is told by `host`.
 
-const { requestHead, showRequest } = require("./wire.js");
+const { requestHead } = require("./wire.js");
 
 /** How long a closed exchange waits for its handler to end: payment is settled after the client has gone. */
 const CLOSE_GRACE_MS = 120_000;
 
 class Judge {
-  constructor(engine, req, res, report, host) {
-    this.engine = engine;
+  /** `context`: see phases.js. */
+  constructor(context, req, res) {
+    this.context = context;
     this.req = req;
     this.res = res;
-    this.report = report;
-    this.host = host;
+    // Kept, because each look at a request or response of Express is a search.
+    this.target = context.host.target(req);
+    this.lines = req.rawHeaders;
     this.exchange = null;
-    this.outcome = undefined;
+    /** Nothing that comes now is judged again. */
+    this.over = false;
     this.closed = false;
+    this.outcome = undefined;
+    this.status = undefined;
     this.bytes = 0;
+    this.timer = undefined;
+    this.knownMethod = undefined;
+    /** What holds the response, from the merchant's turn on; see hold.js. */
+    this.held = undefined;
   }
 
-  /** The verdict on the request; null in the ordinary case: nothing to do before the response. */
+  /** Whether there is surely nothing to do before the response; costs no crossing. */
+  isOrdinary() {
+    return this.context.glance.passes(this.target, this.lines);
+  }
+
+  /** The verdict on the request; null: nothing to do before the response. */
   request() {
-    const begun = showRequest(this.head(), (bytes, length) => this.engine.onRequest(bytes, length));
+    const begun = this.context.exchanges.onRequest(this.head());
     if (begun === null) return null;
     this.begin(begun.exchange);
     return begun.verdict;
   }
 
-  /** Whether a response of that status is worth a look: a paid one, or a challenge. */
+  /** Whether a response is worth a look: a paid one, or a challenge. `status`: where it is not that of the response. */
   concerns(status) {
-    return this.exchange !== null || status === 402;
+    if (this.exchange !== null) return true;
+    return !this.over && (status ?? this.res.statusCode) === 402 && !this.res.headersSent;
   }
 
   response(status, head, body, bodyNone) {
     this.status = status;
-    const route = this.host.route(this.req);
+    const route = this.context.host.route(this.req);
     if (this.exchange !== null) return this.exchange.onResponse(status, route, head, body, bodyNone);
-    const begun = showRequest(this.head(), (bytes, length) => this.engine.onResponseLate(bytes, length, status, route, head, body, bodyNone));
+    const begun = this.context.exchanges.onResponseLate(this.head(), status, route, head, body, bodyNone);
     if (begun === null) return null;
     this.begin(begun.exchange);
     return begun.verdict;
   }
 
+  get method() {
+    return (this.knownMethod ??= this.req.method);
+  }
+
   head() {
-    const { req, host } = this;
-    return requestHead(req.method, host.target(req), host.clientIp(req), req.rawHeaders);
+    return requestHead(this.method, this.target, this.context.host.clientIp(this.req), this.lines);
   }
 
   begin(exchange) {
     this.exchange = exchange;
-    this.res.once("finish", () => this.finish());
-    this.res.once("close", () => this.close());
+    // Comes after `finish` too. Twice does no harm, and `once` costs more.
+    this.res.on("close", () => this.close());
   }
 
   wrote(chunk, encoding) {
-    if (chunk === undefined || chunk === null || typeof chunk === "function") return;
+    if (this.exchange === null || chunk === undefined || chunk === null || typeof chunk === "function") return;
     this.bytes += typeof chunk === "string" ? Buffer.byteLength(chunk, typeof encoding === "string" ? encoding : "utf8") : chunk.length;
   }
 
@@ -87,16 +105,12 @@ class Judge {
     clearTimeout(this.timer);
     this.exchange?.end(this.outcome ?? outcome, this.status ?? this.res.statusCode, this.bytes);
     this.exchange = null;
-    // Nothing that comes now is judged again.
-    this.concerns = () => false;
+    this.over = true;
+    this.held?.release();
   }
 
   failed(error) {
-    this.report(`forge-x402: a response passed unchanged: ${error?.message ?? error}`);
-  }
-
-  sentTwice() {
-    this.report(`forge-x402: ${this.req.method} ${this.host.target(this.req).split("?")[0]} was answered twice; the second answer was dropped`);
+    this.context.report(`forge-x402: a response passed unchanged: ${error?.message ?? error}`);
   }
 }
 

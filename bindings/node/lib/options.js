@@ -1,9 +1,9 @@
 "use strict";
 // Options as JavaScript spells them (camelCase) into the one spelling the engine knows (snake_case).
 
-/** The options as JSON for the engine. Throws where an option is given in both spellings. */
-function toJson(options) {
-  return JSON.stringify(snakeKeys(options ?? {}, ""));
+/** The options as the engine spells them. Throws where one is given in both spellings. */
+function forEngine(options) {
+  return snakeKeys(options ?? {}, "");
 }
 
 function snakeKeys(options, path) {
@@ -22,4 +22,4 @@ function snakeKeys(options, path) {
   return out;
 }
 
-module.exports = { toJson };
+module.exports = { forEngine };

@@ -20,8 +20,8 @@ function route(req) {
 
 /** Applies what a verdict says of the request; `body` is the body's business. */
 function applyToRequest(req, verdict) {
-  if (verdict.target != null) setTarget(req, verdict.target);
-  if (verdict.edits !== "") setHeaders(req, verdict.edits.split("\n"));
+  if (verdict.target !== "") setTarget(req, verdict.target);
+  setHeaders(req, verdict.edits);
 }
 
 /** A verdict changes only the query; a path that a router has shortened stays as it is. */
@@ -36,9 +36,9 @@ function setTarget(req, to) {
   if (typeof parse === "function") req.query = parse(query(to).slice(1));
 }
 
-function setHeaders(req, parts) {
-  for (let at = 0; at + 2 < parts.length; at += 3) {
-    const [op, name, value] = [parts[at], parts[at + 1], parts[at + 2]];
+function setHeaders(req, edits) {
+  for (let at = 0; at + 2 < edits.length; at += 3) {
+    const [op, name, value] = [edits[at], edits[at + 1], edits[at + 2]];
     const lower = name.toLowerCase();
     setLine(req.rawHeaders, op, name, lower, value);
     if (op === "R") delete req.headers[lower];

@@ -11,10 +11,11 @@ function requestHead(method, target, clientIp, lines) {
   return text;
 }
 
-/** Calls `ask(bytes, length)` with the head written out; the bytes are good during the call only. */
-function showRequest(head, ask) {
+/** Writes `head` out: its bytes are the first `head.length` of what is returned, until the next call. */
+function written(head) {
   if (scratch === undefined || scratch.length < head.length) scratch = Buffer.allocUnsafeSlow(Math.max(16_384, head.length));
-  return ask(scratch, scratch.latin1Write(head, 0));
+  scratch.latin1Write(head, 0);
+  return scratch;
 }
 
-module.exports = { requestHead, showRequest };
+module.exports = { requestHead, written };

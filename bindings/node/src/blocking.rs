@@ -8,30 +8,23 @@ use napi::bindgen_prelude::Result;
 use napi::{Env, ScopedTask, Task};
 
 use crate::exchange::{Slot, enter};
-use crate::verdict::{self, Verdict};
+use crate::verdict::{self, Told};
 
-/// Asks the backend for an exchange; resolves with the verdict.
+/// Asks the backend for an exchange, which comes back to its slot; resolves with the verdict.
 pub struct Wait {
     pub slot: Arc<Mutex<Slot>>,
+    /// `None`: it was away or had ended.
+    pub exchange: Option<forge_x402::Exchange>,
     pub limit: Duration,
 }
 
 impl<'task> ScopedTask<'task> for Wait {
     type Output = forge_x402::Verdict;
-    type JsValue = Verdict<'task>;
+    type JsValue = Told<'task>;
 
     fn compute(&mut self) -> Result<forge_x402::Verdict> {
         // The lock is not held while waiting: the loop may end the exchange at any time.
-        let mut exchange = {
-            let mut slot = enter(&self.slot);
-            match std::mem::replace(&mut *slot, Slot::Away { ended: None }) {
-                Slot::Here(exchange) => exchange,
-                other => {
-                    *slot = other;
-                    return Ok(forge_x402::Verdict::pass());
-                }
-            }
-        };
+        let Some(mut exchange) = self.exchange.take() else { return Ok(forge_x402::Verdict::pass()) };
         let made = exchange.wait(self.limit);
         let mut slot = enter(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Ended) {
@@ -41,8 +34,8 @@ impl<'task> ScopedTask<'task> for Wait {
         Ok(made)
     }
 
-    fn resolve(&mut self, env: &'task Env, made: forge_x402::Verdict) -> Result<Verdict<'task>> {
-        verdict::convert(env, made)
+    fn resolve(&mut self, env: &'task Env, made: forge_x402::Verdict) -> Result<Told<'task>> {
+        verdict::tell(env, made)
     }
 }
 

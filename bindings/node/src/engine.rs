@@ -4,15 +4,15 @@ use std::sync::Once;
 use std::time::Duration;
 
 use forge_x402::{ChallengeForm, Now};
-use napi::bindgen_prelude::{AsyncTask, Buffer, Null, Result, Status};
-use napi::{Either, Env, Error, JsString};
+use napi::bindgen_prelude::{AsyncTask, Buffer, Either3, Null, Result, Status};
+use napi::{Env, Error, JsString};
 use napi_derive::napi;
 
 use crate::blocking::{Flush, Shutdown};
 use crate::exchange::Exchange;
 use crate::heads::{lines, response_head, with_request};
 use crate::stats::Stats;
-use crate::verdict::{self, Begun};
+use crate::verdict::{self, Told};
 
 /// A merchant's engine.
 #[napi]
@@ -38,11 +38,18 @@ impl Engine {
         self.inner.faults().to_vec()
     }
 
-    /// `null`: nothing to do before the response. `head` is the request's, see heads.rs, in the first `length` bytes.
+    /// `null`: nothing to do before the response. Else `exchange`, a new one or one that has ended, begins. `head` is the
+    /// request's, see heads.rs, in the first `length` bytes.
     #[napi(catch_unwind)]
-    pub fn on_request<'env>(&self, env: &'env Env, head: &[u8], length: u32) -> Result<Either<Begun<'env>, Null>> {
+    pub fn on_request<'env>(
+        &self,
+        env: &'env Env,
+        head: &[u8],
+        length: u32,
+        exchange: &Exchange,
+    ) -> Result<Told<'env>> {
         let flat = &head[..head.len().min(length as usize)];
-        begun(env, with_request(flat, |request| self.inner.on_request_with(Now::read, request)))
+        begin(env, exchange, with_request(flat, |request| self.inner.on_request_with(Now::read, request)))
     }
 
     /// For a request that got `null` and is answered 402. `null`: let the response pass.
@@ -58,12 +65,14 @@ impl Engine {
         headers: JsString<'env>,
         body: Option<&[u8]>,
         body_none: bool,
-    ) -> Result<Either<Begun<'env>, Null>> {
+        exchange: &Exchange,
+    ) -> Result<Told<'env>> {
         let flat = &request_head[..request_head.len().min(length as usize)];
         let (route, headers) = (route.into_utf8()?, headers.into_latin1()?);
         let response_lines = lines(headers.as_slice());
         let response = response_head(status, route.as_slice(), &response_lines, body, body_none);
-        begun(env, with_request(flat, |request| self.inner.on_response_late(Now::read(), request, &response)))
+        let made = with_request(flat, |request| self.inner.on_response_late(Now::read(), request, &response));
+        begin(env, exchange, made)
     }
 
     #[napi(catch_unwind)]
@@ -163,16 +172,14 @@ fn silence_panics() {
     ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
 }
 
-fn begun<'env>(
+fn begin<'env>(
     env: &'env Env,
+    exchange: &Exchange,
     made: Option<(forge_x402::Exchange, forge_x402::Verdict)>,
-) -> Result<Either<Begun<'env>, Null>> {
-    match made {
-        None => Ok(Either::B(Null)),
-        Some((exchange, made)) => {
-            Ok(Either::A(Begun { exchange: Exchange::new(exchange), verdict: verdict::convert(env, made)? }))
-        }
-    }
+) -> Result<Told<'env>> {
+    let Some((begun, made)) = made else { return Ok(Either3::C(Null)) };
+    exchange.begin(begun)?;
+    verdict::tell(env, made)
 }
 
 /// What an environment that ends gives the backend, so that it is not kept waiting.

@@ -1,18 +1,19 @@
-//! One request and its answer.
+//! One request and its answer, and then another one: making an object that Node's collector must tell us of costs more than
+//! all that is done with it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use forge_x402::{Now, Outcome};
-use napi::bindgen_prelude::{AsyncTask, Result};
-use napi::{Env, JsString};
+use napi::bindgen_prelude::{AsyncTask, Result, Status};
+use napi::{Env, Error, JsString};
 use napi_derive::napi;
 
 use crate::blocking::Wait;
 use crate::heads::{lines, response_head};
-use crate::verdict::{self, Verdict};
+use crate::verdict::{self, Told};
 
-/// One request and its answer.
+/// One request and its answer; begun by the engine, and once it has ended, again.
 #[napi]
 pub struct Exchange {
     slot: Arc<Mutex<Slot>>,
@@ -30,8 +31,13 @@ pub enum Slot {
 }
 
 impl Exchange {
-    pub fn new(exchange: forge_x402::Exchange) -> Exchange {
-        Exchange { slot: Arc::new(Mutex::new(Slot::Here(exchange))) }
+    pub fn begin(&self, exchange: forge_x402::Exchange) -> Result<()> {
+        let slot = &mut *enter(&self.slot);
+        if !matches!(slot, Slot::Ended) {
+            return Err(Error::new(Status::InvalidArg, "the exchange has not ended"));
+        }
+        *slot = Slot::Here(exchange);
+        Ok(())
     }
 
     /// Calls on an exchange that is away or has ended pass.
@@ -45,10 +51,17 @@ impl Exchange {
 
 #[napi]
 impl Exchange {
+    /// One that has not begun.
+    #[napi(constructor, catch_unwind)]
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Exchange {
+        Exchange { slot: Arc::new(Mutex::new(Slot::Ended)) }
+    }
+
     /// The body that the verdict on the request asked for; of a longer one the first `body_limit + 1` bytes.
     #[napi(catch_unwind)]
-    pub fn on_request_body<'env>(&self, env: &'env Env, body: &[u8]) -> Result<Verdict<'env>> {
-        verdict::convert(env, self.with(|exchange| exchange.on_request_body(Now::read(), body)))
+    pub fn on_request_body<'env>(&self, env: &'env Env, body: &[u8]) -> Result<Told<'env>> {
+        verdict::tell(env, self.with(|exchange| exchange.on_request_body(Now::read(), body)))
     }
 
     /// The response's head; the same head again with the body that was asked for.
@@ -61,22 +74,33 @@ impl Exchange {
         headers: JsString<'env>,
         body: Option<&[u8]>,
         body_none: bool,
-    ) -> Result<Verdict<'env>> {
+    ) -> Result<Told<'env>> {
         let (route, headers) = (route.into_utf8()?, headers.into_latin1()?);
         let lines = lines(headers.as_slice());
         let response = response_head(status, route.as_slice(), &lines, body, body_none);
-        verdict::convert(env, self.with(|exchange| exchange.on_response(Now::read(), &response)))
+        verdict::tell(env, self.with(|exchange| exchange.on_response(Now::read(), &response)))
     }
 
     /// After a verdict that says wait: asks the backend on another thread, for `limit_ms` at most.
     #[napi(catch_unwind)]
     pub fn wait(&self, limit_ms: f64) -> AsyncTask<Wait> {
-        AsyncTask::new(Wait { slot: self.slot.clone(), limit: Duration::from_millis(limit_ms as u64) })
+        // Taken now: by the time that a thread is free, the exchange may have ended and the slot serve another.
+        let mut slot = enter(&self.slot);
+        let exchange = match std::mem::replace(&mut *slot, Slot::Away { ended: None }) {
+            Slot::Here(exchange) => Some(exchange),
+            other => {
+                *slot = other;
+                None
+            }
+        };
+        drop(slot);
+        AsyncTask::new(Wait { slot: self.slot.clone(), exchange, limit: Duration::from_millis(limit_ms as u64) })
     }
 
-    /// Ends the exchange; `outcome` is "delivered", "aborted" or "failed", anything else says that nobody knows.
+    /// Ends the exchange; `outcome` is "delivered", "aborted" or "failed", anything else says that nobody knows. Whether it may
+    /// begin again: not while another thread asks the backend.
     #[napi(catch_unwind)]
-    pub fn end(&self, outcome: String, status: u32, body_bytes: f64) {
+    pub fn end(&self, outcome: String, status: u32, body_bytes: f64) -> bool {
         let (status, body_bytes) = (status as u16, body_bytes as u64);
         let outcome = match outcome.as_str() {
             "delivered" => Some(Outcome::Delivered { status, body_bytes }),
@@ -90,6 +114,7 @@ impl Exchange {
             Slot::Away { ended } => *slot = Slot::Away { ended: ended.or(Some(outcome)) },
             Slot::Ended => {}
         }
+        matches!(*slot, Slot::Ended)
     }
 }
 

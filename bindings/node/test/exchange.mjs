@@ -1,21 +1,26 @@
 // Runs one exchange of a conformance case through the addon, by the steps of tests/conformance/README.md.
 
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import exchanges from "../lib/exchanges.js";
+import verdicts from "../lib/verdict.js";
 import wire from "../lib/wire.js";
 
-const [PASS, REPLY, WANT_BODY, WAIT] = [0, 1, 2, 3];
+const { PASS, REPLY, WANT_BODY, WAIT, bodyBytes } = verdicts;
+const { Exchange } = createRequire(import.meta.url)("../lib/native.js").load();
 
 /** `{ began, first, final, body }`: whether on_request gave an exchange, the two verdicts' edits, the final verdict, the body. */
 export function exchange(engine, request, response, { atOnce = false } = {}) {
   const flat = (headers) => headers.flat().join("\n");
   const { status, headers, body } = response;
   const head = wire.requestHead(request.method, request.target, "", request.headers.flat());
-  let begun = wire.showRequest(head, (bytes, length) => engine.onRequest(bytes, length));
+  const ours = new exchanges.Exchanges(engine, () => new Exchange());
+  let begun = ours.onRequest(head);
   const began = begun !== null;
   let current = begun?.exchange;
   if (began && begun.verdict.action === WANT_BODY) {
     const verdict = current.onRequestBody(request.body);
-    assert.deepEqual([verdict.action, verdict.target ?? null, verdict.body ?? null], [PASS, null, null], "the request comes out as it went in");
+    assert.deepEqual([verdict.action, verdict.target, verdict.body], [PASS, "", null], "the request comes out as it went in");
   }
   if (!began && status !== 402) return { began, wanted: false, edits: [], body };
 
@@ -23,7 +28,7 @@ export function exchange(engine, request, response, { atOnce = false } = {}) {
   let verdict;
   if (began) verdict = current.onResponse(status, "", flat(headers), shown, false);
   else {
-    begun = wire.showRequest(head, (bytes, length) => engine.onResponseLate(bytes, length, status, "", flat(headers), shown, false));
+    begun = ours.onResponseLate(head, status, "", flat(headers), shown, false);
     if (begun === null) return { began, wanted: false, edits: [], body };
     ({ exchange: current, verdict } = begun);
   }
@@ -31,13 +36,13 @@ export function exchange(engine, request, response, { atOnce = false } = {}) {
   const wanted = verdict.action === WANT_BODY;
   if (wanted && body.length <= verdict.bodyLimit) verdict = current.onResponse(status, "", flat(headers), body, false);
   current.end("delivered", status, body.length);
-  return { began, wanted, first, edits: edits(verdict), body: verdict.body ?? body, id: verdict.feedbackId ?? undefined };
+  return { began, wanted, first, edits: edits(verdict), body: bodyBytes(verdict) ?? body, id: verdict.feedbackId || undefined };
 }
 
 /** What becomes of a request, by the part of README.md about requests.json: the verdict's name and what is handed on or answered. */
 export async function ofRequest(engine, { method, target, headers, body }) {
   const head = wire.requestHead(method, target, "", headers.flat());
-  const begun = wire.showRequest(head, (bytes, length) => engine.onRequest(bytes, length));
+  const begun = new exchanges.Exchanges(engine, () => new Exchange()).onRequest(head);
   if (begun === null) return { verdict: "nothing", wanted: false, waited: false, target, edits: [], body };
   let { exchange: current, verdict } = begun;
   const wanted = verdict.action === WANT_BODY;
@@ -52,16 +57,15 @@ export async function ofRequest(engine, { method, target, headers, body }) {
     wanted,
     waited,
     status: verdict.httpStatus,
-    target: verdict.target ?? target,
+    target: verdict.target || target,
     edits: edits(verdict),
-    body: verdict.body ?? (replied ? Buffer.alloc(0) : body),
+    body: bodyBytes(verdict) ?? (replied ? Buffer.alloc(0) : body),
   };
 }
 
 function edits({ edits }) {
-  const parts = edits === "" ? [] : edits.split("\n");
   const out = [];
-  for (let at = 0; at < parts.length; at += 3) out.push([{ S: "set", A: "add", R: "remove" }[parts[at]], parts[at + 1], parts[at + 2]]);
+  for (let at = 0; at < edits.length; at += 3) out.push([{ S: "set", A: "add", R: "remove" }[edits[at]], edits[at + 1], edits[at + 2]]);
   return out;
 }
 

@@ -11,7 +11,9 @@ import ForgeModule from "../index.js";
 const text = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const options = JSON.parse(text("../../../options.json"));
 const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
-const { toJson } = createRequire(import.meta.url)("../lib/options.js");
+const require = createRequire(import.meta.url);
+const { forEngine } = require("../lib/options.js");
+const { Exchange } = require("../lib/native.js").load();
 
 const TYPES = { string: "string", "string[]": "string[]", boolean: "boolean", integer: "number", openapi: "OpenapiOptions | false", diagnostics: "boolean | DiagnosticsOptions" };
 
@@ -48,11 +50,11 @@ test("both spellings at once, an unknown option and a wrong type are refused in 
 test("D23 without strict a fault turns everything off and is told once", () => {
   const forge = ForgeModule.createForge({ apiKey: "ffk_example_key", feedbak: true });
   assert.equal(forge.engine.faults().length, 1);
-  assert.equal(forge.engine.onRequest(Buffer.from("GET\n/feedback\n"), 14), null);
+  assert.equal(forge.engine.onRequest(Buffer.from("GET\n/feedback\n"), 14, new Exchange()), null);
 });
 
 test("an OpenAPI document may be given as an object", () => {
-  assert.deepEqual(JSON.parse(toJson({ openapi: { document: { openapi: "3.1.0" }, paths: ["/o.json"] } })), { openapi: { document: '{"openapi":"3.1.0"}', paths: ["/o.json"] } });
+  assert.deepEqual(forEngine({ openapi: { document: { openapi: "3.1.0" }, paths: ["/o.json"] } }), { openapi: { document: '{"openapi":"3.1.0"}', paths: ["/o.json"] } });
 });
 
 test("P36 a key file makes the ids of the key itself, less one line end; any other stray byte is a fault", (context) => {

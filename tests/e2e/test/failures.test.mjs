@@ -159,10 +159,9 @@ for (const [name, sabotage] of [
     "on a paid answer",
     (engine) => {
       const onRequest = engine.onRequest.bind(engine);
-      engine.onRequest = (...head) => {
-        const begun = onRequest(...head);
-        if (begun !== null) begun.exchange.onResponse = fail;
-        return begun;
+      engine.onRequest = (bytes, length, exchange) => {
+        exchange.onResponse = fail;
+        return onRequest(bytes, length, exchange);
       };
     },
   ],
@@ -172,7 +171,8 @@ for (const [name, sabotage] of [
   if (broken.engine) sabotage(broken.engine.engine);
   compare(`an exception inside us ${name}: the traffic passes as it came`, broken, {
     run: async (side) => {
-      const challenge = await side.request({ path: "/weather" });
+      // An ordinary request is not shown to the engine; one with agent context is.
+      const challenge = await side.request({ path: name === "on the request" ? "/weather?agent_type=bot" : "/weather" });
       payment ??= await broken.buyer.pay(challenge);
       return { challenge, answer: await side.request(paid({ path: "/weather" }, payment)) };
     },

@@ -37,13 +37,16 @@ for (const [name, make] of [["Express 5", express], ["Express 4", express4]]) {
   }
 }
 
+/** The target of a request that the engine is shown; an ordinary one it is not. */
+const worthALook = "/?agent_type=bot";
+
 /** Stands in for the engine and keeps what it is told of each request. */
 function spied(forge) {
   const told = [];
   const { engine } = forge;
   forge.engine = new Proxy(engine, {
     get: (target, name) =>
-      name === "onRequest" ? (bytes, length) => (told.push(bytes.latin1Slice(0, length).split("\n")), target.onRequest(bytes, length)) : typeof target[name] === "function" ? target[name].bind(target) : target[name],
+      name === "onRequest" ? (bytes, length, exchange) => (told.push(bytes.latin1Slice(0, length).split("\n")), target.onRequest(bytes, length, exchange)) : typeof target[name] === "function" ? target[name].bind(target) : target[name],
   });
   return told;
 }
@@ -56,7 +59,7 @@ test("Express: the client's address is req.ip where trust proxy is set, else the
     if (trust) app.set("trust proxy", trust);
     app.use(forge.middleware());
     const { url, close } = await listening(app);
-    await fetch(url, { headers: { "X-Forwarded-For": "203.0.113.9" } });
+    await fetch(new URL(worthALook, url), { headers: { "X-Forwarded-For": "203.0.113.9" } });
     close();
     assert.equal(told[0][2].replace("::ffff:", ""), ip);
   }
@@ -68,7 +71,7 @@ test("Fastify: the client's address is request.ip after trustProxy", async () =>
     const told = spied(forge);
     const app = fastify({ trustProxy });
     await app.register(forge.fastify());
-    await app.inject({ url: "/", headers: { "X-Forwarded-For": "203.0.113.9" } });
+    await app.inject({ url: worthALook, headers: { "X-Forwarded-For": "203.0.113.9" } });
     await app.close();
     assert.equal(told[0][2], ip);
   }

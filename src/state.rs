@@ -10,6 +10,7 @@ use crate::bounded::{Bounded, Keyer};
 use crate::brief_lock::enter;
 use crate::diagnostic::Diagnostics;
 use crate::feedback::Link;
+use crate::feedback::challenge_memo::ChallengeMemo;
 use crate::feedback::limits::Limits;
 use crate::feedback::summary::Summary;
 use crate::openapi;
@@ -39,6 +40,8 @@ pub(crate) struct State {
     settling_routes: Mutex<Bounded<()>>,
     /// Routes that have challenged, with the price in the dialects whose payments do not repeat it.
     challenging_routes: Mutex<Bounded<Option<Price>>>,
+    /// What became of a route's last challenge.
+    challenge_memos: Mutex<Bounded<Arc<ChallengeMemo>>>,
     /// Origins this process has challenged with.
     challenged_origins: Mutex<Bounded<()>>,
     visits: Mutex<(u64, u32)>,
@@ -101,6 +104,7 @@ impl State {
             waiting: AtomicU64::new(0),
             settling_routes: Mutex::new(Bounded::new(ROUTES)),
             challenging_routes: Mutex::new(Bounded::new(ROUTES)),
+            challenge_memos: Mutex::new(Bounded::new(MEMOS)),
             challenged_origins: Mutex::new(Bounded::new(ORIGINS)),
             visits: Mutex::new((0, 0)),
         }
@@ -136,13 +140,26 @@ impl State {
         self.get(&self.settling_routes, ROUTE, &[method, route]).is_some()
     }
 
-    pub fn route_challenged(&self, method: &[u8], route: &[u8], price: Option<Price>) {
-        self.put(&self.challenging_routes, ROUTE, &[method, route], price);
+    /// Whether the route had challenged before.
+    pub fn route_challenged(&self, method: &[u8], route: &[u8], price: Option<Price>) -> bool {
+        let Some(mut routes) = enter(&self.challenging_routes) else { return false };
+        let key = self.keyer.key(ROUTE, &[method, route]);
+        let known = routes.peek(key).is_some();
+        routes.insert(key, price);
+        known
     }
 
     /// `None`: this route has not challenged; else with the price if it has to be remembered.
     pub fn route_challenges(&self, method: &[u8], route: &[u8]) -> Option<Option<Price>> {
         self.get(&self.challenging_routes, ROUTE, &[method, route])
+    }
+
+    pub fn remember_challenge(&self, method: &[u8], path: &[u8], memo: ChallengeMemo) {
+        self.put(&self.challenge_memos, ROUTE, &[method, path], Arc::new(memo));
+    }
+
+    pub fn remembered_challenge(&self, method: &[u8], path: &[u8]) -> Option<Arc<ChallengeMemo>> {
+        self.get(&self.challenge_memos, ROUTE, &[method, path])
     }
 
     pub fn origin_challenged(&self, origin: &str) {
@@ -246,5 +263,6 @@ const ROUTE: u8 = 1;
 const ORIGIN: u8 = 2;
 const ROUTES: usize = 1_024;
 const ORIGINS: usize = 100;
+const MEMOS: usize = 128;
 /// Visits reported a minute.
 const VISITS: u32 = 120;

@@ -8,6 +8,7 @@ use super::{Body, Exchange, ResponseHead, proof};
 use crate::diagnostic::placement;
 use crate::dialect::{self, Challenge, Dialect, Settlement, x402_v2};
 use crate::feedback::challenge::Extra;
+use crate::feedback::challenge_memo::{ChallengeMemo, Given};
 use crate::feedback::ladder;
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
 use crate::http::head;
@@ -32,7 +33,17 @@ pub(super) fn judge(
         Body::Unread if exchange.is_head() => Some(&b""[..]),
         Body::Unread => None,
     };
+    let remembered = match find(response.headers, x402_v2::CHALLENGE_HEADER) {
+        Line::One(value) if kept.is_none() && exchange.link.is_some() => {
+            let state = exchange.engine.shared.state();
+            state.remembered_challenge(&exchange.method, &exchange.path).map(|memo| (memo.is_of(value), memo))
+        }
+        _ => None,
+    };
     let mut header = HeaderChallenge::Unread;
+    if matches!(remembered, Some((true, _))) {
+        recognised(exchange, Dialect::X402V2);
+    }
     if exchange.engine.shared.options.diagnostics.is_some() && exchange.challenged.is_none() {
         // An escalation says in which dialect, so this comes first.
         header = HeaderChallenge::read(response);
@@ -45,13 +56,27 @@ pub(super) fn judge(
     }
     let mut extras = exchange.engine.shared.asked_extras();
     extras.extend(diagnosis::header_extra(exchange));
-    let edit = match kept.filter(|kept| kept.extras == extras) {
-        Some(kept) => kept.edits.into_iter().next(),
-        None => {
+    let memo = match (&kept, remembered) {
+        (None, Some((true, memo))) => {
+            let holds = given(exchange, response, &verdict.edits, &extras).is_some_and(|given| memo.holds_for(&given));
+            Some((holds, memo))
+        }
+        (_, other) => other.map(|(_, memo)| (false, memo)),
+    };
+    let edit = match (kept.filter(|kept| kept.extras == extras), &memo) {
+        (Some(kept), _) => kept.edits.into_iter().next(),
+        (None, Some((true, memo))) => Some(Edit::set(x402_v2::CHALLENGE_HEADER, memo.edited.clone())),
+        (None, other) => {
             if matches!(header, HeaderChallenge::Unread) {
                 header = HeaderChallenge::read(response);
             }
-            decorated_header(exchange, response, &verdict.edits, header, &extras).unwrap_or_else(|skip| {
+            let edit = decorated_header(exchange, response, &verdict.edits, header, &extras);
+            if let Ok(Some(edit)) = &edit
+                && other.as_ref().map_or(exchange.challenges_often, |(_, memo)| memo.is_outdated())
+            {
+                remember(exchange, response, given(exchange, response, &verdict.edits, &extras), edit);
+            }
+            edit.unwrap_or_else(|skip| {
                 exchange.skip(skip);
                 None
             })
@@ -60,18 +85,29 @@ pub(super) fn judge(
     if edit.is_some() {
         described(exchange);
     }
-    let again = matches!(response.body, Body::Unread) && !response.head_first;
-    let to_keep = again.then(|| edit.clone());
     verdict.edits.extend(edit);
     let told = exchange.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.json.is_some());
     let wants_reason = matches!(known, Known::InBody);
     add_to_body(exchange, response, open402.is_some(), told || wants_reason, &mut verdict);
-    if verdict.action == Action::WantBody
-        && let Some(edit) = to_keep
-    {
-        exchange.kept = Some(Box::new(Kept::new(response, edit.into_iter().collect(), extras)));
+    if verdict.action == Action::WantBody && !response.head_first {
+        let of_header = verdict.edits.iter().filter(|edit| edit.name == x402_v2::CHALLENGE_HEADER).cloned().collect();
+        exchange.kept = Some(Box::new(Kept::new(response, of_header, extras)));
     }
     verdict
+}
+
+/// What besides its value decides what this challenge gains; `None` where it is not to be remembered.
+fn given(exchange: &Exchange, response: &ResponseHead<'_>, so_far: &[Edit], extras: &[Extra]) -> Option<Given> {
+    let sizes = (head::size(response.headers), answer::size_after(response.headers, so_far));
+    exchange.link.clone().map(|link| Given { link, extras: extras.to_vec(), sizes })
+}
+
+/// For the next challenge of this route.
+fn remember(exchange: &Exchange, response: &ResponseHead<'_>, given: Option<Given>, edit: &Edit) {
+    let (Line::One(value), Some(given)) = (find(response.headers, x402_v2::CHALLENGE_HEADER), given) else { return };
+    if let Some(memo) = ChallengeMemo::new(value, given, &edit.value) {
+        exchange.engine.shared.state().remember_challenge(&exchange.method, &exchange.path, memo);
+    }
 }
 
 /// What stands in the header of a v2 challenge, read once.
@@ -247,7 +283,8 @@ fn dialect_of(challenge: &Challenge) -> Dialect {
 
 fn recognised(exchange: &mut Exchange, dialect: Dialect) {
     if exchange.challenged.replace(exchange.challenged.unwrap_or(dialect)).is_none() {
-        exchange.engine.shared.state().route_challenged(&exchange.method, &exchange.path, None);
+        let state = exchange.engine.shared.state();
+        exchange.challenges_often = state.route_challenged(&exchange.method, &exchange.path, None);
     }
 }
 

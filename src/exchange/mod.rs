@@ -128,6 +128,8 @@ pub struct Exchange {
     kept: Option<Box<kept::Kept>>,
     /// The dialect that recognised the answer as a challenge.
     challenged: Option<Dialect>,
+    /// The route had challenged before.
+    challenges_often: bool,
     described: bool,
     diagnosis: Option<diagnosis::Diagnosis>,
     awaited: Option<rating::Awaited>,

@@ -154,6 +154,7 @@ impl Exchange {
             reservation: None,
             kept: None,
             challenged: None,
+            challenges_often: false,
             described: false,
             diagnosis: None,
             awaited: None,

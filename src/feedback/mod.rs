@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod challenge;
+pub(crate) mod challenge_memo;
 pub(crate) mod id;
 pub(crate) mod ladder;
 pub(crate) mod limits;

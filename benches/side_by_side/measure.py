@@ -68,7 +68,7 @@ class Server:
     def load(self, path, paid, seconds):
         """Requests a second; processor time a request in microseconds: without the reporting thread, and that thread's."""
         before = self.cpu()
-        wrk = ["wrk", "-t1", "-c8", f"-d{seconds}s", *(["-H", SIGNATURE] if paid else []), f"http://{self.address}{path}"]
+        wrk = ["wrk", "-t1", f"-c{options.connections}", f"-d{seconds}s", *(["-H", SIGNATURE] if paid else []), f"http://{self.address}{path}"]
         said = subprocess.run(wrk, check=True, capture_output=True, text=True).stdout
         spent, reporting = (now - then for now, then in zip(self.cpu(), before, strict=True))
         count = int(re.search(r"(\d+) requests in", said)[1])
@@ -149,6 +149,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("server")
 parser.add_argument("--rounds", type=int, default=15)
 parser.add_argument("--seconds", type=int, default=1)
+parser.add_argument("--connections", type=int, default=8)
 parser.add_argument("--instructions", action="store_true")
 options = parser.parse_args()
 peers = [Server("peer"), Server("peer")]

@@ -19,7 +19,7 @@ for folder in tests/e2e examples/express; do
   if [ ! -d "$folder/node_modules" ]; then (cd "$folder" && npm ci --silent --no-audit --no-fund); fi
 done
 # shellcheck disable=SC2046
-gcc -std=gnu11 -Wall -Wextra -Werror examples/c/serve.c -Iinclude -L"$target/release" -Wl,-rpath,"$target/release" -lforge_x402 \
+gcc -std=gnu11 -Wall -Wextra -Werror examples/c/serve.c examples/c/payment.c -Iinclude -L"$target/release" -Wl,-rpath,"$target/release" -lforge_x402 \
   $(pkg-config --cflags --libs libmicrohttpd) -lpthread -o "$target/peers/c"
 (cd examples/nethttp && go build -tags forge_x402_checkout -o "$target/peers/go" .)
 

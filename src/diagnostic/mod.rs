@@ -19,7 +19,7 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_queue::ArrayQueue;
 
 use crate::bounded::Keyer;
 use crate::brief_lock::enter;
@@ -133,7 +133,7 @@ pub struct Diagnostics {
     keyer: Keyer,
     memory: Mutex<Memory>,
     /// Observations that found the memory busy; the next one that gets in takes them along.
-    parked: (Sender<Parked>, Receiver<Parked>),
+    parked: ArrayQueue<Parked>,
     lost: AtomicU64,
 }
 
@@ -156,7 +156,7 @@ impl Diagnostics {
             options,
             memory: Mutex::new(Memory { attempts: Attempts::new(keyer.clone()), notices: [None; Reason::ALL.len()] }),
             keyer,
-            parked: crossbeam_channel::bounded(PARKED),
+            parked: ArrayQueue::new(PARKED),
             lost: AtomicU64::new(0),
         }
     }
@@ -173,13 +173,13 @@ impl Diagnostics {
         };
         let keys = self.keys(request, proves);
         let Some(mut memory) = enter(&self.memory) else {
-            if self.parked.0.try_send(Parked { now_ms, keys, happened }).is_err() {
+            if self.parked.push(Parked { now_ms, keys, happened }).is_err() {
                 self.lost.fetch_add(1, Ordering::Relaxed);
             }
             return Observed::default();
         };
         let limits = Thresholds { attempts: self.options.attempts, min_age_ms: self.options.min_age_ms };
-        for earlier in self.parked.1.try_iter().take(PARKED) {
+        for earlier in std::iter::from_fn(|| self.parked.pop()).take(PARKED) {
             memory.attempts.update(earlier.now_ms, &earlier.keys, earlier.happened, &limits);
         }
         let standing = memory.attempts.update(now_ms, &keys, happened, &limits);

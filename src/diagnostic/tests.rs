@@ -27,12 +27,12 @@ fn what_does_not_fit_into_the_waiting_room_is_lost_and_counted() {
     let diagnostics = Diagnostics::new(DiagnosticOptions::default());
     let keys = Keys::default();
     for _ in 0..PARKED {
-        diagnostics.parked.0.try_send(Parked { now_ms: 0, keys, happened: Happened::Unpaid }).unwrap();
+        assert!(diagnostics.parked.push(Parked { now_ms: 0, keys, happened: Happened::Unpaid }).is_ok());
     }
     let busy = diagnostics.memory.lock().unwrap();
     std::thread::scope(|scope| scope.spawn(|| leg(&diagnostics, 0)).join().unwrap());
     drop(busy);
     assert_eq!(diagnostics.lost(), 1);
     leg(&diagnostics, 0);
-    assert!(diagnostics.parked.1.is_empty(), "taken along");
+    assert!(diagnostics.parked.is_empty(), "taken along");
 }

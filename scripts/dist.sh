@@ -12,9 +12,7 @@ cd "$(dirname "$0")/.."
 
 parts=${PARTS:-capi node python}
 floor=2.17
-# The library. The two modules hold the same engine and, built for speed as it is, the face of their language.
 largest=2600000
-largest_module=2860000
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 target=$(uname -m)-unknown-linux-gnu
 tools=$PWD/target/tools/dist
@@ -77,7 +75,7 @@ if wanted node; then
   step "npm package"
   if holds "build" zigbuild forge-x402-node; then
     library=$build/$target/release/libforge_x402_node.so
-    check "the Node addon" "$library" "$largest_module"
+    check "the Node addon" "$library" "$largest"
     rm -rf "$build/npm" && cp -r bindings/node "$build/npm" && rm -rf "$build/npm/prebuilt" "$build/npm/node_modules" && mkdir "$build/npm/prebuilt"
     cp "$library" "$build/npm/prebuilt/forge_x402.linux-$(node -p process.arch).node"
     holds "npm pack" sh -c "cd '$build/npm' && npm pack --silent --ignore-scripts --pack-destination '$dist'"
@@ -107,7 +105,7 @@ if wanted python; then
     wheel=$(ls "$build"/wheel/*.whl)
     rm -rf "$build/wheel_files" && mkdir "$build/wheel_files" && python3 -m zipfile -e "$wheel" "$build/wheel_files"
     library=$(find "$build/wheel_files" -name '*.so')
-    check "the Python module" "$library" "$largest_module"
+    check "the Python module" "$library" "$largest"
     holds "it exports one symbol" test "$(nm -D --defined-only "$library" | wc -l)" = 1
     rm -rf "$build/wheel_try" && python3 -m venv "$build/wheel_try"
     holds "it is installed from nothing else" "$build/wheel_try/bin/pip" install --quiet --disable-pip-version-check --no-index "$wheel"

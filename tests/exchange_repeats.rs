@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use forge_x402::{Body, Engine, HeaderLine, Now, RequestHead, ResponseHead, Verdict};
+use forge_x402::{Action, Body, Engine, HeaderLine, Now, RequestHead, ResponseHead, Verdict};
 
 const OPTIONS: &str = r#"{"api_key":"ffk_test_0123456789abcdef","public_url":"https://api.example.com"}"#;
 
@@ -78,4 +78,29 @@ fn more_routes_than_are_remembered_are_all_answered_right() {
             assert_eq!(made, verdict(&self::engine(), "/", &value(route), 0), "{round} {route}");
         }
     }
+}
+
+/// The verdict on a head that was shown without its body first, perhaps another one.
+fn shown_again(first: &[HeaderLine<'_>], second: &[HeaderLine<'_>]) -> Verdict {
+    let engine = engine();
+    let request = RequestHead { method: b"GET", target: b"/weather", ..RequestHead::default() };
+    let now = Now::read();
+    let head = |headers| ResponseHead { status: 402, headers, ..ResponseHead::default() };
+    let (mut exchange, verdict) = engine.on_response_late(now, &request, &head(first)).unwrap();
+    assert_eq!(verdict.action, Action::WantBody);
+    let whole = ResponseHead { body: Body::Whole(b"{\"why\":\"unpaid\"}"), ..head(second) };
+    let verdict = exchange.on_response(now, &whole);
+    exchange.end(now, None);
+    verdict
+}
+
+#[test]
+fn a_head_that_was_changed_before_it_came_back_is_judged_as_it_is_now() {
+    let json: HeaderLine<'_> = (b"Content-Type", b"application/json");
+    let (one, other) = (value(1_000), value(2_000));
+    let [asks_one, asks_other] = [&one, &other].map(|value| [(&b"PAYMENT-REQUIRED"[..], &value[..]), json]);
+    let expected = shown_again(&asks_other, &asks_other);
+    assert_ne!(expected, shown_again(&asks_one, &asks_one));
+    assert_eq!(shown_again(&asks_one, &asks_other), expected);
+    assert_eq!(shown_again(&asks_one, &[json]).edits, [], "the challenge has gone");
 }

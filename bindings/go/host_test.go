@@ -498,6 +498,28 @@ type unwrapping struct{ http.ResponseWriter }
 
 func (u unwrapping) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
+// What net/http would hold back by itself is held, and not a byte more of what the engine does not edit.
+func TestALongAnswerThatIsNotEditedStreamsFromTheTwoThousandthByteOn(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusPaymentRequired} {
+		w := httptest.NewRecorder()
+		var early, late int
+		handler := openForTest(t, Options{}).Middleware(http.HandlerFunc(func(offered http.ResponseWriter, _ *http.Request) {
+			offered.Header().Set("Content-Type", "application/octet-stream")
+			offered.WriteHeader(status)
+			offered.Write(make([]byte, 2048))
+			early = w.Body.Len()
+			offered.Write(make([]byte, 1))
+			late = w.Body.Len()
+		}))
+		r := httptest.NewRequest("GET", "/weather", nil)
+		r.Header.Set("PAYMENT-SIGNATURE", payment)
+		handler.ServeHTTP(w, r)
+		if early != 0 || late != 2049 || w.Code != status {
+			t.Errorf("%d: %d bytes out after 2048, %d after 2049", w.Code, early, late)
+		}
+	}
+}
+
 func TestP36AKeyFileMakesTheIDsOfTheKeyItself(t *testing.T) {
 	const key, id = "ffk_test_0123456789abcdef", "awzJAAABAgMEBU0fS7Pmqw"
 	file := filepath.Join(t.TempDir(), "key")

@@ -20,10 +20,10 @@ use crate::guard;
 use crate::http::{envelope, origin};
 use crate::openapi::{self, Enriched, Plan};
 use crate::options::{self, ContextMode, Options};
+use crate::skip::Skip;
 use crate::state::{State, Stats};
 use crate::sys::clock::Now;
 use crate::sys::fork::PerProcess;
-use crate::verdict::Skip;
 
 /// A merchant's engine. Cheap to clone; any threads at once; exchanges keep it alive.
 #[derive(Clone)]
@@ -197,7 +197,7 @@ impl Engine {
             }
             let options = &shared.options;
             let made = shared.with_fixed_or_path(|link| {
-                receipt::decorate(&text, &found, link, id.as_str(), options.tone, options.extension_schema, |_| true)
+                receipt::decorate(&text, &found, link, id, options.tone, options.extension_schema, |_| true)
             })?;
             Ok(envelope::encode(&made))
         })

@@ -20,6 +20,7 @@ mod json;
 pub mod openapi;
 mod options;
 mod replay;
+mod skip;
 mod state;
 #[doc(hidden)]
 pub mod sys;

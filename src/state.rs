@@ -16,8 +16,8 @@ use crate::feedback::summary::Summary;
 use crate::openapi;
 use crate::options::Options;
 use crate::replay::{RateLimit, ReplayGuard};
+use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::Skip;
 
 pub(crate) struct State {
     pub backend: Backend,

@@ -12,13 +12,13 @@ const MAY_USE: &[(&str, &[&[&str]])] = &[
     ("sys", &[]),
     ("bounded", &[&["sys"]]),
     ("guard", &[]),
-    ("verdict", &[]),
+    ("skip", &[]),
     ("text", &[]),
     ("brief_lock", &[]),
     // Bytes, then HTTP, then the protocols.
     ("json", &[]),
     ("http", &[&["json"]]),
-    ("dialect", &[&["json", "http", "verdict"]]),
+    ("dialect", &[&["json", "http", "skip"]]),
     // What is added to the traffic, side by side. Only feedback has words for agents, so others
     // take names and texts from there.
     ("feedback", &[BELOW]),
@@ -31,13 +31,14 @@ const MAY_USE: &[(&str, &[&[&str]])] = &[
     // The agent's half stands alone: it reads what servers send.
     ("client", &[&["dialect", "diagnostic", "http", "json"]]),
     ("options", &[&["diagnostic", "feedback", "http", "json"]]),
+    ("verdict", &[&["feedback"]]),
     ("state", &[BELOW, SIDE_BY_SIDE, &["options"]]),
     ("engine", &[BELOW, SIDE_BY_SIDE, &["guard", "options", "state"]]),
-    ("exchange", &[BELOW, SIDE_BY_SIDE, &["engine", "options", "state"]]),
+    ("exchange", &[BELOW, SIDE_BY_SIDE, &["engine", "options", "state", "verdict"]]),
 ];
 
 const SIDE_BY_SIDE: &[&str] = &["feedback", "agent_context", "diagnostic", "openapi", "backend", "replay"];
-const BELOW: &[&str] = &["bounded", "brief_lock", "dialect", "http", "json", "sys", "text", "verdict"];
+const BELOW: &[&str] = &["bounded", "brief_lock", "dialect", "http", "json", "skip", "sys", "text"];
 
 #[test]
 fn arrows_go_down_only() {

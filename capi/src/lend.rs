@@ -1,6 +1,6 @@
 //! Verdicts out: the exchange keeps the engine's verdict, the caller gets views of it (rule R3).
 
-use forge_x402::{Action, Edit, EditOp, Exchange, Verdict};
+use forge_x402::{Action, Edit, EditOp, Exchange, FeedbackId, Verdict};
 
 use crate::abi::handles::fx402_exchange;
 use crate::abi::values::fx402_span;
@@ -42,7 +42,7 @@ impl fx402_exchange {
             edits_len: self.edits.len(),
             target: fx402_span::of(verdict.target.as_deref().unwrap_or_default()),
             body: fx402_span::of(verdict.body.as_deref().unwrap_or_default()),
-            feedback_id: fx402_span::of(verdict.feedback_id.as_deref().unwrap_or_default().as_bytes()),
+            feedback_id: fx402_span::of(verdict.feedback_id.as_ref().map_or("", FeedbackId::as_str).as_bytes()),
             body_limit: verdict.body_limit,
             ..PASS
         });

@@ -2,6 +2,8 @@
 //!
 //! Never Authorization, Cookie or a payment header. `sentry-release` is taken out of `baggage`.
 
+use std::ops::Range;
+
 use super::event::Text;
 use super::event::text::{write_key, write_text};
 
@@ -13,7 +15,8 @@ pub const MAX_VALUE: usize = 512;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     json: Vec<u8>,
-    user_agent: Option<Vec<u8>>,
+    /// Where in `json` the user agent stands, with its quotes.
+    user_agent: Range<usize>,
 }
 
 impl Captured {
@@ -29,6 +32,10 @@ impl Captured {
             }
         }
         let mut captured = Captured::default();
+        let values: usize = found.iter().flatten().map(|value| value.len()).sum();
+        if values > 0 {
+            captured.json.reserve(values + ROOM);
+        }
         for (name, value) in NAMES.iter().zip(found) {
             if let Some(value) = value {
                 captured.add(name, value);
@@ -50,7 +57,7 @@ impl Captured {
 
     /// The user agent as captured.
     pub fn user_agent(&self) -> Option<Text<'_>> {
-        self.user_agent.as_deref().map(Text::Plain)
+        (!self.user_agent.is_empty()).then(|| Text::Written(&self.json[self.user_agent.clone()]))
     }
 
     fn add(&mut self, name: &str, value: &[u8]) {
@@ -67,9 +74,10 @@ impl Captured {
         }
         write_key(&mut self.json, name);
         let limit = if signature { MAX_SIGNATURE } else { MAX_VALUE };
+        let start = self.json.len();
         write_text(&mut self.json, &Text::Plain(value), limit);
         if name == "user-agent" {
-            self.user_agent = Some(value[..value.len().min(4 * MAX_VALUE)].to_vec());
+            self.user_agent = start..self.json.len();
         }
     }
 }
@@ -124,6 +132,8 @@ const NAMES: [&str; 13] = [
 ];
 const MAX_SIGNATURE: usize = 4_096;
 const MAX_BAGGAGE: usize = 8_192;
+/// For names and quotes: most requests have two or three of the headers.
+const ROOM: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ pub(crate) mod x402_v2;
 use std::ops::Range;
 
 use crate::json::scan::{self, Fault, Kind, Members, Slot};
-use crate::verdict::Skip;
+use crate::skip::Skip;
 
 /// Which protocol a message speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,8 +113,24 @@ pub(crate) struct Payment {
     /// Where in `text` the facts stand.
     pub facts: FactPlaces,
     pub proof: Option<open402::Proof>,
+    resource_url: Slot,
+}
+
+impl Payment {
+    pub fn of_proof(proof: open402::Proof) -> Payment {
+        Payment {
+            dialect: Dialect::Open402,
+            text: Vec::new(),
+            facts: FactPlaces::default(),
+            resource_url: Slot::Absent,
+            proof: Some(proof),
+        }
+    }
+
     /// The payer's copy of the resource's URL: a hint only, the payer may have written anything.
-    pub resource_url: Option<String>,
+    pub fn resource_url(&self) -> Option<String> {
+        string_of(&self.text, &self.resource_url)
+    }
 }
 
 /// Where a payment of x402 tells what it pays; absent where it does not.
@@ -155,10 +171,10 @@ pub(crate) fn payment(text: Vec<u8>) -> Found<Payment> {
     let [version_slot, _, payload, accepted, network, scheme] = &members.slots;
     let is = |slot: &Slot, kind| matches!(slot, Slot::One(range) if scan::kind(&text, range.start) == kind);
     let (dialect, resource_url) = match version(&text, version_slot)? {
-        2 if is(payload, Kind::Object) && is(accepted, Kind::Object) => {
-            (Dialect::X402V2, string_of(&text, &inner.resource_url))
+        2 if is(payload, Kind::Object) && is(accepted, Kind::Object) => (Dialect::X402V2, inner.resource_url),
+        1 if is(payload, Kind::Object) && is(scheme, Kind::Text) && is(network, Kind::Text) => {
+            (Dialect::X402V1, Slot::Absent)
         }
-        1 if is(payload, Kind::Object) && is(scheme, Kind::Text) && is(network, Kind::Text) => (Dialect::X402V1, None),
         _ => return Err(Skip::NotRecognised),
     };
     Ok(Payment { dialect, resource_url, proof: None, facts: inner.facts, text })

@@ -5,7 +5,7 @@
 
 use super::{DescriptionPlace, Found, accepts_array, description_place, error_is_text, version};
 use crate::json::scan::{self, Slot};
-use crate::verdict::Skip;
+use crate::skip::Skip;
 
 pub(crate) const PAYMENT_HEADER: &str = "X-PAYMENT";
 pub(crate) const RECEIPT_HEADER: &str = "X-PAYMENT-RESPONSE";

@@ -9,7 +9,7 @@ use super::{
     error_is_text, settlement, string_of, version,
 };
 use crate::json::scan::{self, Kind, Members, Slot};
-use crate::verdict::Skip;
+use crate::skip::Skip;
 
 pub(crate) const CHALLENGE_HEADER: &str = "PAYMENT-REQUIRED";
 pub(crate) const PAYMENT_HEADER: &str = "PAYMENT-SIGNATURE";

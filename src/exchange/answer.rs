@@ -1,14 +1,13 @@
 //! The response phase: which of its two halves a response belongs to, and what every edit of a response has in common.
 
+use super::head_edits::HeadEdits;
 use super::{Body, Exchange, Phase, Purpose, ResponseHead, challenge, diagnosis, documents, paid};
 use crate::diagnostic::placement;
 use crate::dialect::Settlement;
-use crate::feedback::ladder;
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
-use crate::http::head::{self, HeaderLine};
-use crate::http::{Line, find};
+use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::{Action, Edit, EditOp, Skip, Verdict};
+use crate::verdict::{Action, Verdict};
 
 /// Judges a head, or the same head again with its body.
 pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
@@ -28,7 +27,7 @@ pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'
     exchange.status = response.status;
     exchange.answered.get_or_insert(now);
     if !response.route.is_empty() {
-        exchange.route = response.route[..response.route.len().min(ROUTE)].to_vec();
+        exchange.line.set_route(response.route);
     }
     let kept = exchange.kept.take().filter(|kept| kept.is_of(response));
     if kept.is_none() && (exchange.payment.is_some() || response.status == 402) {
@@ -63,13 +62,14 @@ fn refused(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Ve
     }
     let wanted = Wanted::Json(&shared.options.json_types);
     let Gate::Open { length } = body_gate::judge(response.headers, wanted, BODY_LIMIT) else { return Verdict::pass() };
+    let mut head = HeadEdits::new(response.headers);
     let text = match reading(response.body) {
         Reading::Ask => {
-            let mut edits = Vec::new();
             if response.head_first {
-                edits.push(Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes()));
-                edits.extend(bodiless_edits(response));
+                head.set("Cache-Control", placement::CACHE_CONTROL.as_bytes());
+                without_body(&mut head);
             }
+            let edits = head.into_edits();
             return Verdict { action: Action::WantBody, body_limit: BODY_LIMIT, edits, ..Verdict::default() };
         }
         Reading::Nothing => return Verdict::pass(),
@@ -79,76 +79,52 @@ fn refused(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Ve
     let mut verdict = Verdict::pass();
     if let Some(json) = exchange.diagnosis.as_ref().and_then(|diagnosis| diagnosis.json.clone()) {
         let made = placement::into_body(text, &json).map_err(|_| Skip::NotJson);
-        let edit = Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes());
-        match made.and_then(|made| with_body_edits(response, std::slice::from_ref(&edit), length, text.len(), made)) {
-            Ok((body, edits)) => {
-                verdict = Verdict { edits: [vec![edit], edits].concat(), body: Some(body), ..Verdict::default() }
-            }
+        head.set("Cache-Control", placement::CACHE_CONTROL.as_bytes());
+        match made.and_then(|made| with_body(&mut head, response.head_first, length, text.len(), made)) {
+            Ok(body) => verdict = Verdict { edits: head.into_edits(), body: Some(body), ..Verdict::default() },
             Err(skip) => exchange.skip(skip),
         }
     }
     verdict
 }
 
-/// An edited body with the header edits it needs: validators and ranges of the old bytes go, the stated length is set
-/// if it was right. `so_far` are the edits the head gets anyway, so that the whole head is weighed once.
-pub(super) fn with_body_edits(
-    response: &ResponseHead<'_>,
-    so_far: &[Edit],
+/// Gives the head what the edited body `made` needs, and returns it: validators and ranges of the old bytes go, the stated
+/// length is set if it was right.
+///
+/// # Errors
+/// The head stays as it was: the length was wrong, or there is no room.
+pub(super) fn with_body(
+    head: &mut HeadEdits<'_>,
+    head_first: bool,
     stated: Option<usize>,
     old: usize,
     made: Vec<u8>,
-) -> Result<(Vec<u8>, Vec<Edit>), Skip> {
-    let mut edits = validators_go(response.headers);
-    edits.push(Edit::set("Accept-Ranges", &b"none"[..]));
-    match stated {
-        Some(length) if length == old => edits.push(Edit::set("Content-Length", made.len().to_string().into_bytes())),
-        Some(_) => return Err(Skip::Ambiguous),
-        None => {}
+) -> Result<Vec<u8>, Skip> {
+    if stated.is_some_and(|length| length != old) {
+        return Err(Skip::Ambiguous);
     }
-    let all: Vec<Edit> = so_far.iter().chain(&edits).cloned().collect();
-    if response.head_first || head_fits(response.headers, &all) { Ok((made, edits)) } else { Err(Skip::NoRoom) }
+    let mark = head.mark();
+    validators_go(head);
+    if stated.is_some() {
+        head.set("Content-Length", made.len().to_string().into_bytes());
+    }
+    if !head_first && !head.fits() {
+        head.back_to(mark);
+        return Err(Skip::NoRoom);
+    }
+    Ok(made)
 }
 
 /// The header edits for a head that goes without its edited body: it leaves first, or it answers a HEAD.
-pub(super) fn bodiless_edits(response: &ResponseHead<'_>) -> Vec<Edit> {
-    let mut edits = validators_go(response.headers);
-    edits.push(Edit::set("Accept-Ranges", &b"none"[..]));
-    remove_present(response.headers, "Content-Length", &mut edits);
-    edits
+pub(super) fn without_body(head: &mut HeadEdits<'_>) {
+    validators_go(head);
+    head.remove("Content-Length");
 }
 
-pub(super) fn remove_present(headers: &[HeaderLine<'_>], name: &'static str, edits: &mut Vec<Edit>) {
-    if find(headers, name) != Line::Absent {
-        edits.push(Edit::remove(name));
-    }
-}
-
-/// Whether the whole head may become what `edits` make of it.
-pub(super) fn head_fits(headers: &[HeaderLine<'_>], edits: &[Edit]) -> bool {
-    ladder::may_grow(&ladder::HEAD, head::size(headers), size_after(headers, edits))
-}
-
-/// Bytes of the head with `edits` applied.
-pub(super) fn size_after(headers: &[HeaderLine<'_>], edits: &[Edit]) -> usize {
-    let mut size = head::size(headers);
-    for edit in edits {
-        let lines = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(edit.name.as_bytes()));
-        if edit.op != EditOp::Add {
-            size -= lines.map(|(name, value)| head::line_size(name, value)).sum::<usize>();
-        }
-        if edit.op != EditOp::Remove {
-            size += head::line_size(edit.name.as_bytes(), &edit.value);
-        }
-    }
-    size
-}
-
-fn validators_go(headers: &[HeaderLine<'_>]) -> Vec<Edit> {
-    let mut edits = Vec::with_capacity(4);
-    remove_present(headers, "ETag", &mut edits);
-    remove_present(headers, "Last-Modified", &mut edits);
-    edits
+fn validators_go(head: &mut HeadEdits<'_>) {
+    head.remove("ETag");
+    head.remove("Last-Modified");
+    head.set("Accept-Ranges", &b"none"[..]);
 }
 
 /// What a body in hand, or its absence, means for an edit.
@@ -167,6 +143,3 @@ pub(super) fn reading<'a>(body: Body<'a>) -> Reading<'a> {
         Body::Whole(text) => Reading::Text(text),
     }
 }
-
-/// Most bytes kept of a route pattern.
-const ROUTE: usize = 2_048;

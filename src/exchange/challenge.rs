@@ -3,18 +3,18 @@
 
 use super::answer::{self, Reading};
 use super::diagnosis::{self, Known};
+use super::head_edits::HeadEdits;
 use super::kept::Kept;
 use super::{Body, Exchange, ResponseHead, proof};
 use crate::diagnostic::placement;
 use crate::dialect::{self, Challenge, Dialect, Settlement, x402_v2};
 use crate::feedback::challenge::Extra;
 use crate::feedback::challenge_memo::{ChallengeMemo, Given};
-use crate::feedback::ladder;
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
-use crate::http::head;
 use crate::http::{Line, envelope, find};
+use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::{Action, Edit, Skip, Verdict};
+use crate::verdict::{Action, Edit, Verdict};
 
 pub(super) fn judge(
     exchange: &mut Exchange,
@@ -36,7 +36,9 @@ pub(super) fn judge(
     let remembered = match find(response.headers, x402_v2::CHALLENGE_HEADER) {
         Line::One(value) if kept.is_none() && exchange.link.is_some() => {
             let state = exchange.engine.shared.state();
-            state.remembered_challenge(&exchange.method, &exchange.path).map(|memo| (memo.is_of(value), memo))
+            state
+                .remembered_challenge(exchange.line.method(), exchange.line.path())
+                .map(|memo| (memo.is_of(value), memo))
         }
         _ => None,
     };
@@ -50,15 +52,15 @@ pub(super) fn judge(
         recognise(exchange, &header, body);
     }
     let known = diagnosis::diagnose(exchange, now, response, body);
-    let mut verdict = Verdict::pass();
+    let mut head = HeadEdits::new(response.headers);
     if open402.is_some() {
-        verdict.edits.extend(proof::service_hash_edit(exchange, response, &[]));
+        proof::add_service_hash(exchange, &mut head);
     }
     let mut extras = exchange.engine.shared.asked_extras();
     extras.extend(diagnosis::header_extra(exchange));
     let memo = match (&kept, remembered) {
         (None, Some((true, memo))) => {
-            let holds = given(exchange, response, &verdict.edits, &extras).is_some_and(|given| memo.holds_for(&given));
+            let holds = given(exchange, &head, &extras).is_some_and(|given| memo.holds_for(&given));
             Some((holds, memo))
         }
         (_, other) => other.map(|(_, memo)| (false, memo)),
@@ -70,11 +72,11 @@ pub(super) fn judge(
             if matches!(header, HeaderChallenge::Unread) {
                 header = HeaderChallenge::read(response);
             }
-            let edit = decorated_header(exchange, response, &verdict.edits, header, &extras);
+            let edit = decorated_header(exchange, &head, header, &extras);
             if let Ok(Some(edit)) = &edit
                 && other.as_ref().map_or(exchange.challenges_often, |(_, memo)| memo.is_outdated())
             {
-                remember(exchange, response, given(exchange, response, &verdict.edits, &extras), edit);
+                remember(exchange, response, given(exchange, &head, &extras), edit);
             }
             edit.unwrap_or_else(|skip| {
                 exchange.skip(skip);
@@ -85,28 +87,27 @@ pub(super) fn judge(
     if edit.is_some() {
         described(exchange);
     }
-    verdict.edits.extend(edit);
+    head.extend(edit);
     let told = exchange.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.json.is_some());
     let wants_reason = matches!(known, Known::InBody);
-    add_to_body(exchange, response, open402.is_some(), told || wants_reason, &mut verdict);
+    let verdict = add_to_body(exchange, response, open402.is_some(), told || wants_reason, &mut head);
     if verdict.action == Action::WantBody && !response.head_first {
-        let of_header = verdict.edits.iter().filter(|edit| edit.name == x402_v2::CHALLENGE_HEADER).cloned().collect();
+        let of_header = head.as_slice().iter().filter(|edit| edit.name == x402_v2::CHALLENGE_HEADER).cloned().collect();
         exchange.kept = Some(Box::new(Kept::new(response, of_header, extras)));
     }
-    verdict
+    Verdict { edits: head.into_edits(), ..verdict }
 }
 
 /// What besides its value decides what this challenge gains; `None` where it is not to be remembered.
-fn given(exchange: &Exchange, response: &ResponseHead<'_>, so_far: &[Edit], extras: &[Extra]) -> Option<Given> {
-    let sizes = (head::size(response.headers), answer::size_after(response.headers, so_far));
-    exchange.link.clone().map(|link| Given { link, extras: extras.to_vec(), sizes })
+fn given(exchange: &Exchange, head: &HeadEdits<'_>, extras: &[Extra]) -> Option<Given> {
+    exchange.link.clone().map(|link| Given { link, extras: extras.to_vec(), sizes: head.sizes() })
 }
 
 /// For the next challenge of this route.
 fn remember(exchange: &Exchange, response: &ResponseHead<'_>, given: Option<Given>, edit: &Edit) {
     let (Line::One(value), Some(given)) = (find(response.headers, x402_v2::CHALLENGE_HEADER), given) else { return };
     if let Some(memo) = ChallengeMemo::new(value, given, &edit.value) {
-        exchange.engine.shared.state().remember_challenge(&exchange.method, &exchange.path, memo);
+        exchange.engine.shared.state().remember_challenge(exchange.line.method(), exchange.line.path(), memo);
     }
 }
 
@@ -142,8 +143,7 @@ impl<'a> HeaderChallenge<'a> {
 /// The edit of a v2 challenge's header; `None` where there is none.
 fn decorated_header(
     exchange: &mut Exchange,
-    response: &ResponseHead<'_>,
-    so_far: &[Edit],
+    head: &HeadEdits<'_>,
     header: HeaderChallenge<'_>,
     extras: &[Extra],
 ) -> Result<Option<Edit>, Skip> {
@@ -158,60 +158,55 @@ fn decorated_header(
     if !shared.options.feedback && extras.is_empty() {
         return Err(Skip::NotRecognised);
     }
-    let (before, with_edits) = (head::size(response.headers), answer::size_after(response.headers, so_far));
-    let fits = |bytes: usize| {
-        let length = envelope::encoded_len(bytes);
-        ladder::may_grow(&ladder::VALUE, value.len(), length)
-            && ladder::may_grow(&ladder::HEAD, before, with_edits - value.len() + length)
-    };
+    let fits = |bytes: usize| head.fits_value(value.len(), envelope::encoded_len(bytes));
     let made = shared.describe(&text, &challenge, exchange.link.as_ref(), extras, fits)?;
     Ok(Some(Edit::set(x402_v2::CHALLENGE_HEADER, envelope::encode(&made))))
 }
 
 /// The body may be a challenge of its own, and is where a diagnostic goes. `diagnoses`: there is one, or the reason for one may stand there.
+/// What the head gains is added to `head`; the verdict has no edits.
 fn add_to_body(
     exchange: &mut Exchange,
     response: &ResponseHead<'_>,
     open402: bool,
     diagnoses: bool,
-    verdict: &mut Verdict,
-) {
+    head: &mut HeadEdits<'_>,
+) -> Verdict {
     let shared = exchange.engine.shared.clone();
     let asks = shared.options.feedback || !shared.asked_extras().is_empty();
     let changes = diagnoses || (asks && (!open402 || exchange.extends_open402));
     // Where nothing changes, recognising the challenge is still worth an event.
     let watches = shared.reports() && exchange.challenged.is_none() && !exchange.is_head() && !response.head_first;
     if !changes && !watches {
-        return;
+        return Verdict::pass();
     }
     let wanted = Wanted::Json(&shared.options.json_types);
-    let Gate::Open { length } = body_gate::judge(response.headers, wanted, BODY_LIMIT) else { return };
+    let Gate::Open { length } = body_gate::judge(response.headers, wanted, BODY_LIMIT) else { return Verdict::pass() };
     if !diagnoses && length.is_some_and(|length| length < SHORTEST_CHALLENGE) {
-        return;
+        return Verdict::pass();
     }
+    let not_stored = |head: &mut HeadEdits<'_>| head.set("Cache-Control", placement::CACHE_CONTROL.as_bytes());
     if exchange.is_head() {
         // The GET's body cannot be seen from here; a length that may be wrong is better left unsaid.
         if diagnoses {
-            verdict.edits.push(Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes()));
+            not_stored(head);
         }
         if diagnoses || !find(response.headers, x402_v2::CHALLENGE_HEADER).is_present() {
-            verdict.edits.extend(answer::bodiless_edits(response));
+            answer::without_body(head);
         }
-        return;
+        return Verdict::pass();
     }
     let text = match answer::reading(response.body) {
         Reading::Ask => {
-            verdict.action = Action::WantBody;
-            verdict.body_limit = BODY_LIMIT;
             if response.head_first {
                 if diagnoses {
-                    verdict.edits.push(Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes()));
+                    not_stored(head);
                 }
-                verdict.edits.extend(answer::bodiless_edits(response));
+                answer::without_body(head);
             }
-            return;
+            return Verdict { action: Action::WantBody, body_limit: BODY_LIMIT, ..Verdict::default() };
         }
-        Reading::Nothing => return,
+        Reading::Nothing => return Verdict::pass(),
         Reading::Text(text) => text,
     };
     let decorated = if text.len() > BODY_LIMIT { Err(Skip::TooLarge) } else { decorated_body(exchange, open402, text) };
@@ -221,25 +216,25 @@ fn add_to_body(
         let base = decorated.as_deref().unwrap_or(text);
         placement::into_body(base, &json).ok()
     });
-    let no_store = with_diagnostic.is_some().then(|| Edit::set("Cache-Control", placement::CACHE_CONTROL.as_bytes()));
+    let mark = head.mark();
+    if with_diagnostic.is_some() {
+        not_stored(head);
+    }
     let made = match (with_diagnostic, decorated) {
         (Some(made), _) | (None, Ok(made)) => Ok(made),
         (None, Err(skip)) => Err(skip),
     };
-    verdict.edits.extend(no_store.clone());
-    match made.and_then(|made| answer::with_body_edits(response, &verdict.edits, length, text.len(), made)) {
-        Ok((body, edits)) => {
-            verdict.edits.extend(edits);
-            verdict.body = Some(body);
+    match made.and_then(|made| answer::with_body(head, response.head_first, length, text.len(), made)) {
+        Ok(body) => {
             if is_described {
                 described(exchange);
             }
+            Verdict { body: Some(body), ..Verdict::default() }
         }
         Err(skip) => {
-            if no_store.is_some() {
-                verdict.edits.pop();
-            }
+            head.back_to(mark);
             exchange.skip(skip);
+            Verdict::pass()
         }
     }
 }
@@ -284,7 +279,7 @@ fn dialect_of(challenge: &Challenge) -> Dialect {
 fn recognised(exchange: &mut Exchange, dialect: Dialect) {
     if exchange.challenged.replace(exchange.challenged.unwrap_or(dialect)).is_none() {
         let state = exchange.engine.shared.state();
-        exchange.challenges_often = state.route_challenged(&exchange.method, &exchange.path, None);
+        exchange.challenges_often = state.route_challenged(exchange.line.method(), exchange.line.path(), None);
     }
 }
 

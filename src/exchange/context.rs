@@ -7,7 +7,8 @@ use crate::feedback::answer::{Answer, Caching};
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
 use crate::http::find;
 use crate::options::ContextMode;
-use crate::verdict::{Action, Edit, Skip, Verdict};
+use crate::skip::Skip;
+use crate::verdict::{Action, Edit, Verdict};
 
 /// The target without context parameters, and what they said. Those that the merchant's document declares stay.
 pub(super) fn cut_target(shared: &Shared, request: &RequestHead<'_>) -> Option<(Vec<u8>, Raw)> {
@@ -62,7 +63,8 @@ pub(super) fn of_body(exchange: &mut Exchange, text: &[u8], mut verdict: Verdict
                 if stated.is_some() {
                     verdict.edits.push(Edit::set("Content-Length", body.len().to_string().into_bytes()));
                 }
-                exchange.context_raw = raw.over(std::mem::take(&mut exchange.context_raw));
+                let query = exchange.context_raw.take().map_or_else(Raw::default, |query| *query);
+                exchange.context_raw = Some(Box::new(raw.over(query)));
                 verdict.body = Some(body);
             }
         },
@@ -80,9 +82,9 @@ pub(super) fn of_body(exchange: &mut Exchange, text: &[u8], mut verdict: Verdict
 impl Exchange {
     /// Turns what was sent into what is reported.
     pub(super) fn settle_context(&mut self) {
-        let raw = std::mem::take(&mut self.context_raw);
-        if !raw.is_empty() {
-            self.context = agent_context::normalise(&raw, self.engine.shared.options.search_query);
+        if let Some(raw) = self.context_raw.take().filter(|raw| !raw.is_empty()) {
+            let search_query = self.engine.shared.options.search_query;
+            self.context = Some(Box::new(agent_context::normalise(&raw, search_query)));
         }
     }
 }
@@ -98,8 +100,7 @@ fn too_large(exchange: &mut Exchange, verdict: Verdict) -> Verdict {
 /// Everything was read: the request goes on, or is refused for what it does not say.
 fn settled(exchange: &mut Exchange, verdict: Verdict) -> Verdict {
     let search_query = exchange.engine.shared.options.search_query;
-    let missing =
-        if is_required(exchange) { agent_context::missing_answer(&exchange.context_raw, search_query) } else { None };
+    let missing = if is_required(exchange) { missing(exchange, search_query) } else { None };
     exchange.settle_context();
     match missing {
         Some(body) => exchange.reply(Answer::json(400, body, Caching::NoStore)),
@@ -107,10 +108,18 @@ fn settled(exchange: &mut Exchange, verdict: Verdict) -> Verdict {
     }
 }
 
+/// What to answer to a request that does not say enough; `None` where it does.
+fn missing(exchange: &Exchange, search_query: bool) -> Option<Vec<u8>> {
+    match &exchange.context_raw {
+        Some(raw) => agent_context::missing_answer(raw, search_query),
+        None => agent_context::missing_answer(&Raw::default(), search_query),
+    }
+}
+
 /// In the required mode, a body that cannot be read is refused unless the query says enough.
 fn unreadable(exchange: &mut Exchange) -> Option<Verdict> {
     let search_query = exchange.engine.shared.options.search_query;
-    if !is_required(exchange) || agent_context::missing_answer(&exchange.context_raw, search_query).is_none() {
+    if !is_required(exchange) || missing(exchange, search_query).is_none() {
         return None;
     }
     Some(exchange.reply(Answer::json(400, agent_context::invalid_answer(), Caching::NoStore)))
@@ -121,7 +130,7 @@ fn unreadable(exchange: &mut Exchange) -> Option<Verdict> {
 fn is_required(exchange: &Exchange) -> bool {
     let shared = &exchange.engine.shared;
     shared.options.agent_context == ContextMode::Required
-        && shared.state().route_challenges(&exchange.method, &exchange.path).is_some()
+        && shared.state().route_challenges(exchange.line.method(), exchange.line.path()).is_some()
 }
 
 const PARAMETERS: [&str; 4] = ["agent_type", "agent_type_other", "agent_client", "agent_search_query"];

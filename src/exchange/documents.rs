@@ -3,13 +3,15 @@
 //! Both are shared by all readers, so only origins that no request can choose appear in them.
 
 use super::answer::{self, Reading};
+use super::head_edits::HeadEdits;
 use super::{Exchange, Purpose, RequestHead, ResponseHead};
 use crate::feedback::wellknown;
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted, Why};
 use crate::http::{Line, find};
 use crate::openapi;
 use crate::options::Options;
-use crate::verdict::{Action, Skip, Verdict};
+use crate::skip::Skip;
+use crate::verdict::{Action, Verdict};
 
 /// What a request for a document is for.
 pub(super) fn purpose(options: &Options, request: &RequestHead<'_>) -> Purpose {
@@ -39,19 +41,25 @@ pub(super) fn judge(exchange: &mut Exchange, response: &ResponseHead<'_>) -> Ver
             return Verdict::pass();
         }
     };
+    let mut head = HeadEdits::new(response.headers);
     if exchange.is_head() {
-        return Verdict { edits: answer::bodiless_edits(response), ..Verdict::default() };
+        answer::without_body(&mut head);
+        return Verdict { edits: head.into_edits(), ..Verdict::default() };
     }
     let text = match answer::reading(response.body) {
         Reading::Nothing => return Verdict::pass(),
         Reading::Ask => {
-            let edits = if response.head_first { answer::bodiless_edits(response) } else { Vec::new() };
+            if response.head_first {
+                answer::without_body(&mut head);
+            }
+            let edits = head.into_edits();
             return Verdict { action: Action::WantBody, body_limit: limit, edits, ..Verdict::default() };
         }
         Reading::Text(text) => text,
     };
-    match made(exchange, text).and_then(|made| answer::with_body_edits(response, &[], stated, text.len(), made)) {
-        Ok((body, edits)) => Verdict { edits, body: Some(body), ..Verdict::default() },
+    let made = made(exchange, text);
+    match made.and_then(|made| answer::with_body(&mut head, response.head_first, stated, text.len(), made)) {
+        Ok(body) => Verdict { edits: head.into_edits(), body: Some(body), ..Verdict::default() },
         Err(skip) => {
             exchange.skip(skip);
             Verdict::pass()

@@ -24,10 +24,11 @@ pub enum Outcome {
 impl Exchange {
     /// The path template of the merchant's document, where the host knows no route pattern.
     fn template<'d>(&self, rules: &'d openapi::Rules) -> Option<&'d str> {
-        if self.route != self.path {
+        if self.line.route() != self.line.path() {
             return None;
         }
-        rules.template(std::str::from_utf8(&self.method).ok()?, std::str::from_utf8(&self.path).ok()?)
+        let (method, path) = self.line.as_str()?;
+        rules.template(method, path)
     }
 
     /// Ends the exchange and writes its events. `None`: nobody knows how it ended. Never blocks.
@@ -62,7 +63,7 @@ impl Exchange {
         };
         let status = if told == 0 { self.status } else { told };
         if let (Some(guard), Some(reservation)) = (&state.replay, self.reservation.take()) {
-            guard.finish(now.unix_ms, reservation, status);
+            guard.finish(now.unix_ms, *reservation, status);
         }
         if !engine.shared.reports() || (self.replied && self.purpose == Purpose::Traffic) {
             return;
@@ -132,7 +133,8 @@ impl Drop for Exchange {
 pub(super) fn facts(exchange: &Exchange) -> PaymentFacts<'_> {
     let Some(payment) = &exchange.payment else { return PaymentFacts::default() };
     if let Some(proof) = &payment.proof {
-        let price = exchange.engine.shared.state().route_challenges(&exchange.method, &exchange.path).flatten();
+        let price =
+            exchange.engine.shared.state().route_challenges(exchange.line.method(), exchange.line.path()).flatten();
         return PaymentFacts {
             payer: proof.payer_address.as_deref().map(Cow::Borrowed),
             network: proof.chain.as_deref().map(Cow::Borrowed),
@@ -167,11 +169,11 @@ pub(super) fn valid_before(payment: &[u8]) -> Option<u64> {
 pub(super) fn with_happened(exchange: &Exchange, tell: impl FnOnce(&Happened<'_>)) {
     let document = exchange.engine.shared.document();
     let template = document.as_deref().and_then(|document| exchange.template(&document.rules));
-    let route = [&exchange.method[..], b" ", template.map_or(&exchange.route[..], str::as_bytes)].concat();
+    let templated = template.map(|template| [exchange.line.method(), b" ", template.as_bytes()].concat());
     let context: Vec<(&str, Text<'_>)> =
-        exchange.context.fields().map(|(name, value)| (name, Text::from(value))).collect();
+        exchange.context.iter().flat_map(|told| told.fields()).map(|(name, value)| (name, Text::from(value))).collect();
     tell(&Happened {
-        route: Text::Plain(&route),
+        route: Text::Plain(templated.as_deref().unwrap_or(exchange.line.shown())),
         unix_ms: exchange.started.unix_ms,
         request_headers: exchange.caller.captured(),
         user_agent: exchange.caller.captured_agent(),

@@ -34,11 +34,13 @@ mod context;
 mod diagnosis;
 mod documents;
 mod end;
+mod head_edits;
 mod kept;
 mod paid;
 mod proof;
 mod rating;
 mod request;
+mod request_line;
 
 use std::sync::Arc;
 
@@ -48,11 +50,13 @@ use crate::engine::Engine;
 use crate::feedback::{FeedbackId, Link};
 use crate::http::head::HeaderLine;
 use crate::replay::Reservation;
+use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::{Skip, Verdict};
+use crate::verdict::Verdict;
 
 use caller::Caller;
 pub use end::Outcome;
+use request_line::RequestLine;
 
 /// How much of a body is in hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,18 +103,17 @@ pub struct Exchange {
     engine: Engine,
     phase: Phase,
     purpose: Purpose,
-    method: Vec<u8>,
-    /// The route pattern, or the path where the host knows none.
-    route: Vec<u8>,
-    path: Vec<u8>,
+    line: RequestLine,
     caller: Caller,
     request_has_origin: bool,
     /// The request asked for the open402 version that has extension members.
     extends_open402: bool,
     /// The target without context parameters, told again with the request's body.
     target: Option<Vec<u8>>,
-    context_raw: Raw,
-    context: AgentContext,
+    /// As it was sent; most requests bring none.
+    context_raw: Option<Box<Raw>>,
+    /// As it is reported.
+    context: Option<Box<AgentContext>>,
     /// The request's one valid Content-Length.
     stated_length: Option<usize>,
     payment: Option<Box<Payment>>,
@@ -123,7 +126,7 @@ pub struct Exchange {
     settlement: Option<Settlement>,
     /// The decoded receipt that said so.
     receipt: Option<Box<paid::Told>>,
-    reservation: Option<Reservation>,
+    reservation: Option<Box<Reservation>>,
     /// What the response's head came to, while its body is awaited.
     kept: Option<Box<kept::Kept>>,
     /// The dialect that recognised the answer as a challenge.
@@ -199,7 +202,7 @@ impl Exchange {
     }
 
     fn is_head(&self) -> bool {
-        self.method == b"HEAD"
+        self.line.method() == b"HEAD"
     }
 }
 

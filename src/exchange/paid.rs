@@ -1,18 +1,20 @@
 //! A paid 2xx: the answer gains an id, in a header, the receipt and the body, one and the same in all three.
 
 use super::answer::{self, Reading};
+use super::head_edits::HeadEdits;
 use super::kept::Kept;
 use super::{Exchange, Phase, ResponseHead, diagnosis, proof};
 use crate::dialect::{Dialect, Found, Settlement, x402_v1, x402_v2};
 use crate::feedback::body::{self, Standing};
 use crate::feedback::wording::ID_HEADER;
-use crate::feedback::{FeedbackId, Link, ladder, receipt};
+use crate::feedback::{FeedbackId, Link, receipt};
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
-use crate::http::head::{self, HeaderLine};
+use crate::http::head;
 use crate::http::{Line, caching, envelope, find};
 use crate::json::scan::{self, Slot};
+use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::{Action, Edit, Skip, Verdict};
+use crate::verdict::{Action, Edit, Verdict};
 
 pub(super) fn judge(
     exchange: &mut Exchange,
@@ -27,17 +29,15 @@ pub(super) fn judge(
             proof_settled(exchange, now);
         }
     }
-    let mut verdict = match edited(exchange, now, response, kept) {
-        Ok(verdict) => verdict,
-        Err(skip) => {
-            exchange.skip(skip);
-            Verdict::pass()
-        }
-    };
+    let mut head = HeadEdits::new(response.headers);
+    let verdict = edited(exchange, now, response, kept, &mut head).unwrap_or_else(|skip| {
+        exchange.skip(skip);
+        Verdict::pass()
+    });
     if is_open402 {
-        verdict.edits.extend(proof::service_hash_edit(exchange, response, &verdict.edits));
+        proof::add_service_hash(exchange, &mut head);
     }
-    verdict
+    Verdict { edits: head.into_edits(), ..verdict }
 }
 
 /// An open402 payer whose payment bought an answer counts under its own name from now on.
@@ -94,7 +94,14 @@ pub(super) fn settlement(response: &ResponseHead<'_>) -> (Option<Settlement>, Op
 
 pub(super) const RECEIPT_HEADERS: [&str; 2] = [x402_v2::RECEIPT_HEADER, x402_v1::RECEIPT_HEADER];
 
-fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>, kept: Option<Box<Kept>>) -> Found<Verdict> {
+/// The verdict but for the edits, which are in `head`; in there is nothing after an error.
+fn edited(
+    exchange: &mut Exchange,
+    now: Now,
+    response: &ResponseHead<'_>,
+    kept: Option<Box<Kept>>,
+    head: &mut HeadEdits<'_>,
+) -> Found<Verdict> {
     if !exchange.engine.shared.options.feedback {
         return Ok(Verdict::pass());
     }
@@ -102,40 +109,43 @@ fn edited(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>, kept: 
         return Err(Skip::AlreadyOurs);
     }
     may_have_id(exchange)?;
-    let echoed = exchange.payment.as_ref().and_then(|payment| payment.resource_url.as_deref());
-    let link = exchange.link.clone().unwrap_or_else(|| exchange.engine.shared.link_of_payer(echoed));
+    let link = exchange.link.clone().unwrap_or_else(|| {
+        let echoed = exchange.payment.as_ref().and_then(|payment| payment.resource_url());
+        exchange.engine.shared.link_of_payer(echoed.as_deref())
+    });
     let body = BodyPlan::new(exchange, response);
     let known = exchange.id;
     let id = adopt_or_mint(exchange, now, &body);
-    let edits = match kept.filter(|_| known == Some(id)) {
-        Some(kept) => kept.edits,
-        None => head_edits(exchange, response, &link, id)?,
-    };
-    let mut verdict = Verdict { edits, feedback_id: Some(id.as_str().to_owned()), ..Verdict::default() };
-    add_to_body(exchange, response, body, &link, id, &mut verdict);
+    match kept.filter(|_| known == Some(id)) {
+        Some(kept) => head.extend(kept.edits),
+        None => {
+            let made = add_to_head(exchange, head, &link, id);
+            made.inspect_err(|_| head.clear())?;
+        }
+    }
+    let verdict = Verdict { feedback_id: Some(id), ..add_to_body(exchange, response, body, &link, id, head) };
     if verdict.action == Action::WantBody && !response.head_first {
-        exchange.kept = Some(Box::new(Kept::new(response, verdict.edits.clone(), Vec::new())));
+        exchange.kept = Some(Box::new(Kept::new(response, head.as_slice().to_vec(), Vec::new())));
     }
     Ok(verdict)
 }
 
 /// What the head gains, whatever becomes of the body.
-fn head_edits(exchange: &Exchange, response: &ResponseHead<'_>, link: &Link, id: FeedbackId) -> Found<Vec<Edit>> {
-    let mut edits = id_edits(response.headers, id, exchange.request_has_origin);
-    if !answer::head_fits(response.headers, &edits) {
+fn add_to_head(exchange: &Exchange, head: &mut HeadEdits<'_>, link: &Link, id: FeedbackId) -> Found<()> {
+    add_id(head, id, exchange.request_has_origin);
+    if !head.fits() {
         return Err(Skip::NoRoom);
     }
-    edits.extend(receipt_edit(exchange, response, &edits, link, id)?);
-    Ok(edits)
+    let receipt = receipt_edit(exchange, head, link, id)?;
+    head.extend(receipt);
+    Ok(())
 }
 
 impl Exchange {
     /// Whether the merchant's own schema has room for our members in this response.
     fn schema_allows(&self, status: u16) -> bool {
         let Some(document) = self.engine.shared.document() else { return true };
-        let (Ok(method), Ok(path)) = (std::str::from_utf8(&self.method), std::str::from_utf8(&self.path)) else {
-            return true;
-        };
+        let Some((method, path)) = self.line.as_str() else { return true };
         document.rules.allows_body(method, path, status)
     }
 }
@@ -143,15 +153,15 @@ impl Exchange {
 /// Whether this answer may carry an id at all.
 fn may_have_id(exchange: &Exchange) -> Found<()> {
     let shared = &exchange.engine.shared;
-    let route = &exchange.route;
+    let (method, route) = (exchange.line.method(), exchange.line.route());
     match exchange.settlement {
         Some(Settlement::Succeeded) => {
-            shared.state().route_settled(&exchange.method, route);
+            shared.state().route_settled(method, route);
             Ok(())
         }
         Some(Settlement::Failed) => Err(Skip::NotSettled),
         None if shared.options.require_settlement || exchange.is_head() => Err(Skip::NotSettled),
-        None if shared.state().route_settles(&exchange.method, route) => Err(Skip::NotSettled),
+        None if shared.state().route_settles(method, route) => Err(Skip::NotSettled),
         None => Ok(()),
     }
 }
@@ -170,34 +180,26 @@ fn adopt_or_mint(exchange: &mut Exchange, now: Now, body: &BodyPlan<'_>) -> Feed
 }
 
 /// The id header, and what must be true of an answer that is one caller's alone.
-fn id_edits(headers: &[HeaderLine<'_>], id: FeedbackId, request_has_origin: bool) -> Vec<Edit> {
-    let mut edits = Vec::with_capacity(8);
-    edits.push(Edit::set(ID_HEADER, id.as_str().as_bytes().to_vec()));
-    if let Some(value) = caching::private(headers) {
-        edits.push(Edit::set("Cache-Control", value));
+fn add_id(head: &mut HeadEdits<'_>, id: FeedbackId, request_has_origin: bool) {
+    head.set(ID_HEADER, id.as_str().as_bytes().to_vec());
+    if let Some(value) = caching::private(head.headers()) {
+        head.set("Cache-Control", value);
     }
-    answer::remove_present(headers, "CDN-Cache-Control", &mut edits);
-    answer::remove_present(headers, "Surrogate-Control", &mut edits);
-    if let Some(value) = caching::expose(headers, request_has_origin, ID_HEADER) {
-        edits.push(Edit::set("Access-Control-Expose-Headers", value));
+    head.remove("CDN-Cache-Control");
+    head.remove("Surrogate-Control");
+    if let Some(value) = caching::expose(head.headers(), request_has_origin, ID_HEADER) {
+        head.set("Access-Control-Expose-Headers", value);
     }
-    edits
 }
 
 /// The receipt with the extension, if it is one that takes it and if it fits beside the other edits.
 /// A receipt that carries somebody's extension already makes the whole answer somebody else's.
-fn receipt_edit(
-    exchange: &Exchange,
-    response: &ResponseHead<'_>,
-    edits: &[Edit],
-    link: &Link,
-    id: FeedbackId,
-) -> Found<Option<Edit>> {
-    let Line::One(value) = find(response.headers, x402_v2::RECEIPT_HEADER) else { return Ok(None) };
+fn receipt_edit(exchange: &Exchange, head: &HeadEdits<'_>, link: &Link, id: FeedbackId) -> Found<Option<Edit>> {
+    let Line::One(value) = find(head.headers(), x402_v2::RECEIPT_HEADER) else { return Ok(None) };
     // Mostly the one that the settlement was read from.
     let read;
     let told = match &exchange.receipt {
-        Some(told) if Line::Absent == find(response.headers, x402_v1::RECEIPT_HEADER) => told,
+        Some(told) if Line::Absent == find(head.headers(), x402_v1::RECEIPT_HEADER) => told,
         _ => match Told::read(value) {
             Some(told) => {
                 read = told;
@@ -214,13 +216,8 @@ fn receipt_edit(
     if !options.receipt_extension || found.settlement != Some(Settlement::Succeeded) {
         return Ok(None);
     }
-    let (before, with_edits) = (head::size(response.headers), answer::size_after(response.headers, edits));
-    let fits = |bytes: usize| {
-        let length = envelope::encoded_len(bytes);
-        ladder::may_grow(&ladder::VALUE, value.len(), length)
-            && ladder::may_grow(&ladder::HEAD, before, with_edits - value.len() + length)
-    };
-    match receipt::decorate(text, found, link, id.as_str(), options.tone, options.extension_schema, fits) {
+    let fits = |bytes: usize| head.fits_value(value.len(), envelope::encoded_len(bytes));
+    match receipt::decorate(text, found, link, id, options.tone, options.extension_schema, fits) {
         Ok(made) => Ok(Some(Edit::set(x402_v2::RECEIPT_HEADER, envelope::encode(&made)))),
         Err(skip) => {
             exchange.skip(skip);
@@ -284,27 +281,29 @@ impl<'a> BodyPlan<'a> {
     }
 }
 
+/// What is to be done about the body; what the head gains with it is added to `head`.
 fn add_to_body(
     exchange: &Exchange,
     response: &ResponseHead<'_>,
     plan: BodyPlan<'_>,
     link: &Link,
     id: FeedbackId,
-    verdict: &mut Verdict,
-) {
+    head: &mut HeadEdits<'_>,
+) -> Verdict {
     let options = &exchange.engine.shared.options;
     let (old, stated, made) = match plan {
-        BodyPlan::Keep => return,
+        BodyPlan::Keep => return Verdict::pass(),
         BodyPlan::Ask => {
-            verdict.action = Action::WantBody;
-            verdict.body_limit = BODY_LIMIT;
             if response.head_first {
-                verdict.edits.extend(answer::bodiless_edits(response));
+                answer::without_body(head);
             }
-            return;
+            return Verdict { action: Action::WantBody, body_limit: BODY_LIMIT, ..Verdict::default() };
         }
-        BodyPlan::HeadRequest => return verdict.edits.extend(answer::bodiless_edits(response)),
-        BodyPlan::Text { text, .. } if text.len() > BODY_LIMIT => return exchange.skip(Skip::TooLarge),
+        BodyPlan::HeadRequest => {
+            answer::without_body(head);
+            return Verdict::pass();
+        }
+        BodyPlan::Text { text, stated } if text.len() > BODY_LIMIT => (text.len(), stated, Err(Skip::TooLarge)),
         BodyPlan::Text { text, stated } => (text.len(), stated, body::append_trailer(text, link, id)),
         BodyPlan::Json { text, stated, standing } => {
             let made = match standing {
@@ -317,11 +316,11 @@ fn add_to_body(
             (text.len(), stated, made)
         }
     };
-    match made.and_then(|made| answer::with_body_edits(response, &verdict.edits, stated, old, made)) {
-        Ok((made, edits)) => {
-            verdict.edits.extend(edits);
-            verdict.body = Some(made);
+    match made.and_then(|made| answer::with_body(head, response.head_first, stated, old, made)) {
+        Ok(body) => Verdict { body: Some(body), ..Verdict::default() },
+        Err(skip) => {
+            exchange.skip(skip);
+            Verdict::pass()
         }
-        Err(skip) => exchange.skip(skip),
     }
 }

@@ -1,6 +1,6 @@
 //! open402: its payments are proofs of what was paid before, its challenge stands in a header that is never edited.
 
-use super::answer;
+use super::head_edits::HeadEdits;
 use super::{Exchange, RequestHead, ResponseHead};
 use crate::dialect::open402::{self, service_hash};
 use crate::dialect::{Dialect, open402::Challenge};
@@ -8,9 +8,10 @@ use crate::feedback::answer::{Answer, Caching};
 use crate::feedback::wording::{self, Sentence};
 use crate::http::{Line, find};
 use crate::replay::Refusal;
+use crate::skip::Skip;
 use crate::state::Price;
 use crate::sys::clock::Now;
-use crate::verdict::{Edit, Skip, Verdict};
+use crate::verdict::Verdict;
 
 /// The refusal of a replayed or too frequent proof; else its nonce is in use until the exchange ends.
 pub(super) fn refuse(exchange: &mut Exchange, now: Now, request: &RequestHead<'_>) -> Option<Verdict> {
@@ -25,7 +26,7 @@ pub(super) fn refuse(exchange: &mut Exchange, now: Now, request: &RequestHead<'_
     }
     match state.replay.as_ref()?.reserve(now.unix_ms, request.headers) {
         Ok(reservation) => {
-            exchange.reservation = Some(reservation);
+            exchange.reservation = Some(Box::new(reservation));
             None
         }
         Err(refusal) => Some(exchange.reply(answer_of(refusal))),
@@ -41,7 +42,7 @@ pub(super) fn challenge(response: &ResponseHead<'_>) -> Option<Challenge> {
 pub(super) fn challenged(exchange: &mut Exchange, found: &Challenge) {
     exchange.challenged.get_or_insert(Dialect::Open402);
     let price = Price { amount: found.amount.clone(), token: found.token.clone() };
-    exchange.engine.shared.state().route_challenged(&exchange.method, &exchange.path, Some(price));
+    exchange.engine.shared.state().route_challenged(exchange.line.method(), exchange.line.path(), Some(price));
 }
 
 /// The JSON body of a challenge with the ask, only for a client that asked for the version which has such members.
@@ -60,13 +61,16 @@ pub(super) fn decorate(exchange: &Exchange, body: &[u8]) -> Result<Vec<u8>, Skip
 }
 
 /// `X-Service-Hash` of the merchant's description, where the merchant gives one and no such header stands there.
-pub(super) fn service_hash_edit(exchange: &Exchange, response: &ResponseHead<'_>, so_far: &[Edit]) -> Option<Edit> {
-    let description = exchange.engine.shared.options.service_description.as_deref()?;
-    if find(response.headers, SERVICE_HASH) != Line::Absent {
-        return None;
+pub(super) fn add_service_hash(exchange: &Exchange, head: &mut HeadEdits<'_>) {
+    let Some(description) = exchange.engine.shared.options.service_description.as_deref() else { return };
+    if find(head.headers(), SERVICE_HASH) != Line::Absent {
+        return;
     }
-    let edit = Edit::set(SERVICE_HASH, service_hash(description).into_bytes());
-    answer::head_fits(response.headers, &[so_far, std::slice::from_ref(&edit)].concat()).then_some(edit)
+    let mark = head.mark();
+    head.set(SERVICE_HASH, service_hash(description).into_bytes());
+    if !head.fits() {
+        head.back_to(mark);
+    }
 }
 
 fn answer_of(refusal: Refusal) -> Answer {

@@ -13,8 +13,9 @@ use crate::feedback::routes::{self, Links, Route};
 use crate::feedback::submission::{self, Submission, Via};
 use crate::feedback::summary::{Reading, Ticket};
 use crate::feedback::{Verification, relay, wellknown, wording};
+use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::{Action, Edit, Skip, Verdict};
+use crate::verdict::{Action, Edit, Verdict};
 
 /// What an exchange waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,9 @@ pub(super) enum Awaited {
 
 pub(super) fn begin(exchange: &mut Exchange, now: Now, request: &RequestHead<'_>, route: Route) -> Verdict {
     let links = exchange.links();
+    if exchange.engine.shared.reports() {
+        exchange.caller.keep_user_agent(request);
+    }
     match route {
         Route::Form { head } => exchange.reply(routes::form(&links, head)),
         Route::WellKnown { head } => {

@@ -1,14 +1,16 @@
 //! The request phase: most requests are none of our business and must cost next to nothing.
 
 use super::caller::Caller;
+use super::request_line::RequestLine;
 use super::{Exchange, Phase, Purpose, RequestHead, ResponseHead, answer, context, documents, proof, rating};
 use crate::dialect::open402::{self, Negotiated, Proof};
-use crate::dialect::{self, Dialect, Found, Payment, x402_v1, x402_v2};
+use crate::dialect::{self, Found, Payment, x402_v1, x402_v2};
 use crate::engine::{Engine, Shared};
 use crate::http::{Line, envelope, find};
 use crate::options::ContextMode;
+use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::{Action, Skip, Verdict};
+use crate::verdict::{Action, Verdict};
 
 impl Engine {
     /// Looks at a request. `None`: nothing to do before the response, the ordinary case; if it is then
@@ -105,7 +107,7 @@ fn begin(engine: &Engine, now: impl FnOnce() -> Now, request: &RequestHead<'_>) 
     let mut verdict = Verdict::pass();
     if let Some((target, raw)) = cut {
         verdict.target = Some(target);
-        exchange.context_raw = raw;
+        exchange.context_raw = Some(Box::new(raw));
     }
     if exchange.payment.is_none() {
         exchange.settle_context();
@@ -130,20 +132,17 @@ impl Exchange {
                 (None, true)
             }
         };
-        let path = request.target.split(|&byte| byte == b'?').next().unwrap_or_default();
         let options = &engine.shared.options;
         Exchange {
             phase: Phase::Response,
             purpose,
-            method: capped(request.method, METHOD),
-            route: capped(if request.route.is_empty() { path } else { request.route }, ROUTE),
-            path: capped(path, ROUTE),
+            line: RequestLine::new(request.method, request.target, request.route),
             request_has_origin: find(request.headers, "origin").is_present(),
             extends_open402: Negotiated::of(request.headers).allows_extensions(),
             caller: Caller::new(options.diagnostics.is_some(), engine.shared.reports(), request),
             target: None,
-            context_raw: Default::default(),
-            context: Default::default(),
+            context_raw: None,
+            context: None,
             stated_length: None,
             payment: payment.map(Box::new),
             undecodable,
@@ -213,16 +212,7 @@ fn payment(request: &RequestHead<'_>) -> Found<Option<Payment>> {
         }
     }
     match Proof::find(request.headers) {
-        Ok(proof) => {
-            let payment = Payment {
-                dialect: Dialect::Open402,
-                text: Vec::new(),
-                facts: Default::default(),
-                resource_url: None,
-                proof: Some(proof),
-            };
-            Ok(Some(payment))
-        }
+        Ok(proof) => Ok(Some(Payment::of_proof(proof))),
         Err(open402::Fault::Absent) => found,
         Err(open402::Fault::Ambiguous) => Err(Skip::Ambiguous),
         Err(_) => Err(Skip::NotRecognised),
@@ -241,13 +231,6 @@ fn is_program(request: &RequestHead<'_>) -> bool {
     }
 }
 
-fn capped(bytes: &[u8], most: usize) -> Vec<u8> {
-    bytes[..bytes.len().min(most)].to_vec()
-}
-
 /// Most header lines and bytes of a request that are read; a larger one passes.
 const HEADERS: usize = 512;
 const HEADER_BYTES: usize = 256 * 1024;
-/// Most bytes kept of a method and a route.
-const METHOD: usize = 32;
-const ROUTE: usize = 2_048;

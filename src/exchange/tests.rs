@@ -57,10 +57,11 @@ fn a_paid_answer_is_asked_for_and_gets_one_id_everywhere() {
     let mut response = ResponseHead { status: 200, headers: &answer, ..ResponseHead::default() };
     let first = exchange.on_response(NOW, &response);
     assert_eq!((first.action, first.body_limit), (Action::WantBody, 1 << 20));
-    let id = first.feedback_id.clone().unwrap();
+    let id = first.feedback_id.unwrap();
+    let id = id.as_str();
     response.body = Body::Whole(br#"{"a":1}"#);
     let second = exchange.on_response(NOW, &response);
-    assert_eq!(value(&second, "Forge-Feedback-Id"), Some(id.as_str()));
+    assert_eq!(value(&second, "Forge-Feedback-Id"), Some(id));
     let body = String::from_utf8(second.body.clone().unwrap()).unwrap();
     assert!(body.starts_with(&format!(r#"{{"a":1,"feedback_id":"{id}","feedback_url":"https://api.example.com/feedback/rate?feedback_id={id}&outcome=""#)));
     assert_eq!(value(&second, "Content-Length"), Some(body.len().to_string().as_str()));

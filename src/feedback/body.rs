@@ -4,7 +4,7 @@ use super::id::{self, FeedbackId};
 use super::wording::{self, BODY_NAMES, Link, NESTED_NAME};
 use crate::dialect::Found;
 use crate::json::scan::{self, Members, Slot};
-use crate::verdict::Skip;
+use crate::skip::Skip;
 
 /// How the members stand in the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,24 +67,28 @@ pub(crate) fn enrich(
     hint: bool,
 ) -> Vec<u8> {
     // Written in place: a large body is copied once.
-    let mut out = Vec::with_capacity(body.len() + link.body_members_room());
+    let members = link.body_members(hint);
+    let mut out = Vec::with_capacity(body.len() + members.len() + LAYOUT_ROOM);
     out.extend_from_slice(&body[..close]);
     if !empty {
         out.push(b',');
     }
     match layout {
-        Layout::Flat => wording::write_body_members(&mut out, link, id, hint),
+        Layout::Flat => members.write(&mut out, id),
         Layout::Nested => {
             for part in ["\"", NESTED_NAME, "\":{"] {
                 out.extend_from_slice(part.as_bytes());
             }
-            wording::write_body_members(&mut out, link, id, hint);
+            members.write(&mut out, id);
             out.push(b'}');
         }
     }
     out.extend_from_slice(&body[close..]);
     out
 }
+
+/// A comma, and the nested layout's name and braces.
+const LAYOUT_ROOM: usize = 32;
 
 /// The text with one newline at its end and the trailer behind it.
 pub(crate) fn append_trailer(body: &[u8], link: &Link, id: FeedbackId) -> Found<Vec<u8>> {

@@ -1,14 +1,14 @@
 //! The ask in a challenge: one sentence at the end of each description, one extension after the merchant's own.
 
 use std::cell::LazyCell;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use super::ladder;
 use super::wording::{self, Link, Sentence, Tone};
 use crate::dialect::{DescriptionPlace, EXTENSION_NAME, ExtensionPlace, Found, x402_v1, x402_v2};
 use crate::json::escape::{ends_in_white_space, unescape, utf16_len};
 use crate::json::{Members, Splice};
-use crate::verdict::Skip;
+use crate::skip::Skip;
 
 /// What the merchant wants added.
 #[derive(Clone, Copy, Debug)]
@@ -116,29 +116,47 @@ fn write_v2(
     splice.finish()
 }
 
-/// Puts extensions, written by [`members`], where they may go; `document` is the object that takes a new `extensions`.
-pub(super) fn add_extensions<'t, const N: usize>(
+/// Where extensions go in a document, and what stands around them there.
+pub(super) struct Opening {
+    /// The bytes they replace; mostly none.
+    pub at: Range<usize>,
+    pub before: &'static str,
+    pub after: &'static str,
+}
+
+impl Opening {
+    /// `document`: the object that takes a new `extensions`. `None`: there is no place.
+    pub fn of<const N: usize>(document: &Members<N>, place: &ExtensionPlace) -> Option<Opening> {
+        let (at, before, after) = match place {
+            ExtensionPlace::Member(object) => {
+                (object.close..object.close, if object.is_empty() { "" } else { "," }, "")
+            }
+            ExtensionPlace::Null(range) => (range.clone(), "{", "}"),
+            ExtensionPlace::Absent if document.is_empty() => (document.close..document.close, "\"extensions\":{", "}"),
+            ExtensionPlace::Absent => (document.close..document.close, ",\"extensions\":{", "}"),
+            ExtensionPlace::Ours | ExtensionPlace::Nowhere => return None,
+        };
+        Some(Opening { at, before, after })
+    }
+}
+
+/// Puts extensions, written by [`members`], where they may go.
+fn add_extensions<'t, const N: usize>(
     splice: &mut Splice<'t>,
     document: &Members<N>,
     place: &ExtensionPlace,
     extensions: &'t [u8],
 ) {
-    let wrapped = || [b"{", extensions, b"}"].concat();
-    match place {
-        ExtensionPlace::Member(object) => {
-            if !object.is_empty() {
-                splice.insert(object.close, &b","[..]);
-            }
-            splice.insert(object.close, extensions);
-        }
-        ExtensionPlace::Null(range) => splice.replace(range.clone(), wrapped()),
-        ExtensionPlace::Absent => splice.append_member(document, "extensions", &wrapped()),
-        ExtensionPlace::Ours | ExtensionPlace::Nowhere => {}
+    if let Some(Opening { at, before, after }) = Opening::of(document, place) {
+        let end = at.end;
+        splice.replace(at, before.as_bytes());
+        splice.insert(end, extensions);
+        splice.insert(end, after.as_bytes());
     }
 }
 
 /// `"name":value` of every extension, with commas between them.
-pub(super) fn members<'e>(extensions: impl Iterator<Item = (&'static str, &'e [u8])>) -> Vec<u8> {
+fn members<'e>(extensions: impl Iterator<Item = (&'static str, &'e [u8])>) -> Vec<u8> {
     let mut out = Vec::with_capacity(ladder::EXTENSION + 64);
     for (name, value) in extensions {
         let comma = if out.is_empty() { "" } else { "," };

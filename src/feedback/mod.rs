@@ -14,6 +14,7 @@ pub(crate) mod route_texts;
 pub(crate) mod routes;
 pub(crate) mod submission;
 pub(crate) mod summary;
+mod template;
 pub(crate) mod wellknown;
 pub(crate) mod wording;
 

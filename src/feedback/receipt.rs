@@ -1,18 +1,17 @@
 //! The ask in a receipt: the extension with the real id, after whatever the facilitator put there.
 
-use super::challenge::{add_extensions, members};
-use super::ladder;
-use super::wording::{self, Link, Tone};
-use crate::dialect::{EXTENSION_NAME, ExtensionPlace, Found, x402_v2};
-use crate::json::Splice;
-use crate::verdict::Skip;
+use super::challenge::Opening;
+use super::id::FeedbackId;
+use super::wording::{Link, Tone};
+use crate::dialect::{ExtensionPlace, Found, x402_v2};
+use crate::skip::Skip;
 
 /// A successful v2 receipt with the extension, full or compact, as `fits` (told the new length in bytes) lets through.
 pub(crate) fn decorate(
     text: &[u8],
     receipt: &x402_v2::Receipt,
     link: &Link,
-    id: &str,
+    id: FeedbackId,
     tone: Tone,
     schema: bool,
     fits: impl Fn(usize) -> bool,
@@ -23,20 +22,16 @@ pub(crate) fn decorate(
         Ok(place) => place,
         Err(skip) => return Err(*skip),
     };
-    let full = || wording::receipt_extension(link, id, tone, schema);
-    let compact = || wording::compact_receipt_extension(link, id, schema);
-    for write in [&full as &dyn Fn() -> Vec<u8>, &compact] {
-        let extension = write();
-        if extension.len() >= ladder::EXTENSION {
-            continue;
-        }
-        let extension = members(std::iter::once((EXTENSION_NAME, &extension[..])));
-        let mut splice = Splice::new(text);
-        add_extensions(&mut splice, &receipt.document, place, &extension);
-        let made = splice.finish();
-        if fits(made.len()) {
-            return Ok(made);
-        }
-    }
-    Err(Skip::NoRoom)
+    let Some(opening) = Opening::of(&receipt.document, place) else { return Err(Skip::NotRecognised) };
+    let Opening { at, before, after } = opening;
+    let kept = text.len() - at.len() + before.len() + after.len();
+    let fitting = link.receipt_members(tone, schema).iter().find(|members| fits(kept + members.len()));
+    let Some(members) = fitting else { return Err(Skip::NoRoom) };
+    let mut out = Vec::with_capacity(kept + members.len());
+    out.extend_from_slice(&text[..at.start]);
+    out.extend_from_slice(before.as_bytes());
+    members.write(&mut out, id);
+    out.extend_from_slice(after.as_bytes());
+    out.extend_from_slice(&text[at.end..]);
+    Ok(out)
 }

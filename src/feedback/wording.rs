@@ -5,34 +5,40 @@
 
 use std::sync::OnceLock;
 
-use super::id::{self, FeedbackId};
+use super::ladder;
+use super::template::{GAP, Template};
+use crate::dialect::EXTENSION_NAME;
 
 /// Where a rating goes: the rate URL (`<origin><base_path>/rate`), or the same-origin path where no origin is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     rate: String,
     path_len: usize,
-    /// What a paid body gains, written once: the same for every answer but for the id.
-    body_members: OnceLock<BodyMembers>,
+    /// What a paid body gains, without and with the hint.
+    body: [OnceLock<Template>; 2],
+    /// What a receipt gains, by tone and schema.
+    receipts: [OnceLock<Vec<Template>>; 4],
 }
 
 impl Link {
     pub fn new(origin: &str, base_path: &str) -> Self {
         let rate = [origin, base_path, "/rate"].concat();
-        Link { path_len: rate.len() - origin.len(), rate, body_members: OnceLock::new() }
+        Link { path_len: rate.len() - origin.len(), rate, body: Default::default(), receipts: Default::default() }
     }
 
     pub fn rate(&self) -> &str {
         &self.rate
     }
 
-    /// At most so many bytes does a paid body gain, in any layout.
-    pub fn body_members_room(&self) -> usize {
-        self.body_members().text.len() + LAYOUT_ROOM
+    /// The members of a paid body, without braces.
+    pub fn body_members(&self, hint: bool) -> &Template {
+        self.body[usize::from(hint)].get_or_init(|| body_members(self, hint))
     }
 
-    fn body_members(&self) -> &BodyMembers {
-        self.body_members.get_or_init(|| BodyMembers::new(&self.rate))
+    /// The member that a receipt's `extensions` gains, the fullest form first; none that is too large for an extension.
+    pub fn receipt_members(&self, tone: Tone, schema: bool) -> &[Template] {
+        let which = 2 * usize::from(tone == Tone::Lifecycle) + usize::from(schema);
+        self.receipts[which].get_or_init(|| receipt_members(self, tone, schema))
     }
 
     /// Whether a text already speaks of this link, whoever wrote it.
@@ -130,88 +136,57 @@ pub(crate) fn compact_extension(link: &Link, schema: bool) -> Vec<u8> {
     close(out, schema)
 }
 
-/// The value of `extensions["forge-feedback"]` in a receipt: the same, with the real id.
-pub(crate) fn receipt_extension(link: &Link, id: &str, tone: Tone, schema: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1024);
-    put(
-        &mut out,
-        &[
-            INFO,
-            ",\"ask\":\"",
-            ask(tone),
-            "\",\"feedback_id\":\"",
-            id,
-            "\",\"rate\":\"GET ",
-            link.rate(),
-            "?feedback_id=",
-            id,
-            FULLY,
-            "\",",
-        ],
-    );
-    put(&mut out, &[OUTCOME, ",", ISSUE, ",", PAYMENT, flow(tone)]);
-    close(out, schema)
+/// The member that a receipt's `extensions` gains, with the real id: the whole extension, or the least it says.
+fn receipt_members(link: &Link, tone: Tone, schema: bool) -> Vec<Template> {
+    let least: &[&str] = &[INFO, ",\"rate\":\"GET ", link.rate(), "?feedback_id=", GAP, FULLY, "\",", OUTCOME];
+    let whole: &[&str] = &[
+        INFO,
+        ",\"ask\":\"",
+        ask(tone),
+        "\",\"feedback_id\":\"",
+        GAP,
+        "\",\"rate\":\"GET ",
+        link.rate(),
+        "?feedback_id=",
+        GAP,
+        FULLY,
+        "\",",
+        OUTCOME,
+        ",",
+        ISSUE,
+        ",",
+        PAYMENT,
+        flow(tone),
+    ];
+    let close = end(schema);
+    let length = |parts: &[&str]| parts.iter().map(|part| part.len()).sum::<usize>() + close.len();
+    let forms = [whole, least].into_iter().filter(|parts| length(parts) < ladder::EXTENSION);
+    forms
+        .map(|parts| {
+            Template::new(["\"", EXTENSION_NAME, "\":"].into_iter().chain(parts.iter().copied()).chain([close]))
+        })
+        .collect()
 }
 
-/// The receipt's least form.
-pub(crate) fn compact_receipt_extension(link: &Link, id: &str, schema: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
-    put(&mut out, &[INFO, ",\"rate\":\"GET ", link.rate(), "?feedback_id=", id, FULLY, "\",", OUTCOME]);
-    close(out, schema)
-}
-
-/// Writes the members of a paid body, without braces: `"feedback_id":…,"feedback_url":…[,"rate_this_call":…]`.
-pub(crate) fn write_body_members(out: &mut Vec<u8>, link: &Link, id: FeedbackId, hint: bool) {
-    let members = link.body_members();
-    let (length, gaps) = if hint { (members.text.len(), 4) } else { (members.bare, 2) };
-    let start = out.len();
-    out.extend_from_slice(&members.text[..length]);
-    for gap in &members.gaps[..gaps] {
-        out[start + gap..][..id::LEN].copy_from_slice(id.as_bytes());
-    }
-}
-
-/// The members of a paid body with gaps where the id goes.
-#[derive(Clone, Debug)]
-struct BodyMembers {
-    text: Vec<u8>,
-    gaps: [usize; 4],
-    /// Length without the hint, which has the last two gaps.
-    bare: usize,
-}
-
-impl BodyMembers {
-    fn new(rate: &str) -> Self {
-        const GAP: &str = "----------------------";
-        const { assert!(GAP.len() == id::LEN) };
-        let bare: &[&str] =
-            &["\"feedback_id\":\"", GAP, "\",\"feedback_url\":\"", rate, "?feedback_id=", GAP, "&outcome=\""];
-        let hint: &[&str] = &[
-            ",\"rate_this_call\":\"Please rate this service for other agents: GET ",
-            rate,
-            "?feedback_id=",
-            GAP,
-            "&outcome= with fully, partially or no appended (e.g. ",
-            rate,
-            "?feedback_id=",
-            GAP,
-            "&outcome=fully). Free, one request.",
-            ISSUES,
-            "\"",
-        ];
-        let mut members =
-            BodyMembers { text: Vec::new(), gaps: [0; 4], bare: bare.iter().map(|part| part.len()).sum() };
-        let mut gaps = members.gaps.iter_mut();
-        for part in bare.iter().chain(hint) {
-            if *part == GAP
-                && let Some(gap) = gaps.next()
-            {
-                *gap = members.text.len();
-            }
-            members.text.extend_from_slice(part.as_bytes());
-        }
-        members
-    }
+/// The members of a paid body, without braces: `"feedback_id":…,"feedback_url":…[,"rate_this_call":…]`.
+fn body_members(link: &Link, hint: bool) -> Template {
+    let rate = link.rate();
+    let bare: &[&str] =
+        &["\"feedback_id\":\"", GAP, "\",\"feedback_url\":\"", rate, "?feedback_id=", GAP, "&outcome=\""];
+    let hints: &[&str] = &[
+        ",\"rate_this_call\":\"Please rate this service for other agents: GET ",
+        rate,
+        "?feedback_id=",
+        GAP,
+        "&outcome= with fully, partially or no appended (e.g. ",
+        rate,
+        "?feedback_id=",
+        GAP,
+        "&outcome=fully). Free, one request.",
+        ISSUES,
+        "\"",
+    ];
+    Template::new(bare.iter().chain(if hint { hints } else { &[] }).copied())
 }
 
 /// The lines after a text answer, behind the newline that ends the text.
@@ -219,8 +194,6 @@ pub(crate) fn text_trailer(link: &Link, id: &str) -> Vec<u8> {
     ["\nfeedback_id: ", id, "\nfeedback_url: ", link.rate(), "?feedback_id=", id, "&outcome=\n"].concat().into_bytes()
 }
 
-/// A comma, and the nested layout's name and braces.
-const LAYOUT_ROOM: usize = 32;
 /// Names the body members carry, in their order.
 pub(crate) const BODY_NAMES: [&str; 3] = ["feedback_id", "feedback_url", "rate_this_call"];
 /// The one name of the nested layout.
@@ -254,10 +227,14 @@ fn flow(tone: Tone) -> &'static str {
     }
 }
 
-/// Ends `info`, adds the schema that the v2 text asks for beside it if wanted, ends the extension.
 fn close(mut out: Vec<u8>, schema: bool) -> Vec<u8> {
-    put(&mut out, &[if schema { r#"},"schema":{"type":"object"}}"# } else { "}}" }]);
+    put(&mut out, &[end(schema)]);
     out
+}
+
+/// Ends `info`, adds the schema that the v2 text asks for beside it if wanted, ends the extension.
+fn end(schema: bool) -> &'static str {
+    if schema { r#"},"schema":{"type":"object"}}"# } else { "}}" }
 }
 
 fn put(out: &mut Vec<u8>, parts: &[&str]) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::feedback::id;
 
 const RATE: &str = "https://api.example.com/feedback/rate";
 
@@ -45,7 +46,18 @@ fn the_lifecycle_tone_changes_the_ask_and_ends_with_the_flow() {
 #[test]
 fn the_receipt_extension_carries_the_real_id() {
     let id = "aqQMtjN9lCJnCAn54ZS7wQ";
-    let made = String::from_utf8(receipt_extension(&link(), id, Tone::Default, false)).unwrap();
+    let link = link();
+    let [whole, least] = link.receipt_members(Tone::Default, false) else { panic!("two forms") };
+    let made = String::from_utf8(written(whole, id)).unwrap();
+    assert!(
+        made.starts_with(r#""forge-feedback":{"info":{"protocol":"forge-feedback/0","ask":"#) && made.ends_with("}}")
+    );
+    assert_eq!(
+        String::from_utf8(written(least, id)).unwrap(),
+        format!(
+            r#""forge-feedback":{{"info":{{"protocol":"forge-feedback/0","rate":"GET {RATE}?feedback_id={id}&outcome=fully","outcome":["fully","partially","no"]}}}}"#
+        )
+    );
     let names: Vec<usize> = ["protocol", "ask", "feedback_id", "rate", "outcome", "issue", "payment"]
         .iter()
         .map(|name| made.find(&format!("\"{name}\":")).unwrap())
@@ -86,14 +98,34 @@ fn everything_is_ascii() {
     }
 }
 
-fn body_members(id: &str) -> Vec<u8> {
+fn written(template: &Template, id: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    let id = id::parse(id.as_bytes()).unwrap();
-    write_body_members(&mut out, &link(), id, true);
-    let nested = r#",""#.len() + NESTED_NAME.len() + r#"":{}"#.len();
-    assert!(out.len() + nested <= link().body_members_room(), "no second allocation, not in the nested layout either");
-    let mut bare = Vec::new();
-    write_body_members(&mut bare, &link(), id, false);
-    assert!(out.starts_with(&bare) && out[bare.len()..].starts_with(b",\"rate_this_call\":"));
+    template.write(&mut out, id::parse(id.as_bytes()).unwrap());
     out
+}
+
+fn body_members(id: &str) -> Vec<u8> {
+    let link = link();
+    let (bare, hinted) = (written(link.body_members(false), id), written(link.body_members(true), id));
+    assert!(hinted.starts_with(&bare) && hinted[bare.len()..].starts_with(b",\"rate_this_call\":"));
+    hinted
+}
+
+#[test]
+fn a_receipt_with_a_schema_or_in_another_tone_has_members_of_its_own() {
+    let (id, link) = ("aqQMtjN9lCJnCAn54ZS7wQ", link());
+    let said = |tone, schema| String::from_utf8(written(&link.receipt_members(tone, schema)[0], id)).unwrap();
+    assert!(said(Tone::Default, true).ends_with(r#"},"schema":{"type":"object"}}"#));
+    assert!(said(Tone::Lifecycle, false).ends_with(r#","flow":["402 challenge","pay","response","rate"]}}"#));
+    assert!(!said(Tone::Default, false).contains("flow"));
+}
+
+#[test]
+fn an_extension_that_would_be_too_large_has_only_its_least_form() {
+    let long = Link::new(&format!("https://{}.example", "a".repeat(500)), "/feedback");
+    let members = long.receipt_members(Tone::Default, false);
+    assert_eq!(members.len(), 1);
+    assert!(members[0].len() < ladder::EXTENSION + r#""forge-feedback":"#.len());
+    let longer = Link::new(&format!("https://{}.example", "a".repeat(1_000)), "/feedback");
+    assert!(longer.receipt_members(Tone::Default, false).is_empty());
 }

@@ -1,11 +1,16 @@
 //! What a Cache-Control and an Access-Control-Expose-Headers line must say once an answer carries a one-call id.
 
+use std::borrow::Cow;
+
 use super::head::{self, HeaderLine, Line, find};
 
 /// The new Cache-Control value for an answer that is one caller's alone; `None` where it says so already.
 /// `public` becomes `private` in place, everything else is kept (RFC 9111 section 5.2.2).
-pub(crate) fn private(headers: &[HeaderLine<'_>]) -> Option<Vec<u8>> {
+pub(crate) fn private(headers: &[HeaderLine<'_>]) -> Option<Cow<'static, [u8]>> {
     let directives: Vec<&[u8]> = head::all(headers, "cache-control").flat_map(directives).collect();
+    if directives.is_empty() {
+        return Some(b"private"[..].into());
+    }
     if directives.iter().any(|one| is(one, "private") || is(one, "no-store")) {
         return None;
     }
@@ -22,13 +27,13 @@ pub(crate) fn private(headers: &[HeaderLine<'_>]) -> Option<Vec<u8>> {
     if !said {
         push(&mut out, b"private");
     }
-    Some(out)
+    Some(out.into())
 }
 
 /// The new Access-Control-Expose-Headers value that lets a page read `name`; `None` where nothing is to be done:
 /// CORS is not in use, or the name stands there already.
 pub(crate) fn expose(headers: &[HeaderLine<'_>], request_has_origin: bool, name: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(64);
+    let mut out = Vec::new();
     for value in head::all(headers, "access-control-expose-headers") {
         if head::lists(value, name) {
             return None;
@@ -73,7 +78,7 @@ mod tests {
 
     fn made_private(values: &[&str]) -> Option<String> {
         let lines: Vec<HeaderLine> = values.iter().map(|value| (&b"Cache-Control"[..], value.as_bytes())).collect();
-        private(&lines).map(|value| String::from_utf8(value).unwrap())
+        private(&lines).map(|value| String::from_utf8(value.into_owned()).unwrap())
     }
 
     #[test]

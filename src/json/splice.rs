@@ -13,7 +13,7 @@ pub(crate) struct Splice<'t> {
 
 impl<'t> Splice<'t> {
     pub fn new(text: &'t [u8]) -> Self {
-        Splice { text, edits: Vec::with_capacity(4) }
+        Splice { text, edits: Vec::with_capacity(6) }
     }
 
     /// Puts `bytes` in front of the byte at `at`; two insertions at one place keep their order.

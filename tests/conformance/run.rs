@@ -141,7 +141,7 @@ pub fn send(
         body: verdict.body.unwrap_or_else(|| body.to_vec()),
         first,
         asked,
-        id: verdict.feedback_id,
+        id: verdict.feedback_id.map(|id| id.as_str().to_owned()),
         nothing: false,
     }
 }

@@ -271,7 +271,7 @@ fn answer_through(
     };
     let Some(mut exchange) = exchange else { return };
     let first = verdict;
-    served.id.clone_from(&first.feedback_id);
+    served.id = first.feedback_id.map(|id| id.as_str().to_owned());
     served.held_response = first.action == Action::WantBody;
     served.sent.headers = edited(&answer.headers, &first.edits);
     match (first.action, host) {
@@ -279,7 +279,7 @@ fn answer_through(
         (Action::WantBody, _) if answer.body.len() <= first.body_limit => {
             head.body = Body::Whole(&answer.body);
             let second = exchange.on_response(now, &head);
-            served.id = second.feedback_id.clone().or(served.id.take());
+            served.id = second.feedback_id.map(|id| id.as_str().to_owned()).or(served.id.take());
             if host == Host::HeadFirst {
                 assert!(second.edits.is_empty(), "the head has left: {:?}", second.edits);
             } else {

@@ -24,7 +24,7 @@ pub fn tell(env: &Env, made: forge_x402::Verdict) -> Result<Told<'_>> {
         head.push(b'\n');
         head.extend_from_slice(made.body_limit.to_string().as_bytes());
         head.push(b'\n');
-        head.extend_from_slice(made.feedback_id.as_deref().unwrap_or_default().as_bytes());
+        head.extend_from_slice(made.feedback_id.as_ref().map_or("", |id| id.as_str()).as_bytes());
         head.push(b'\n');
         head.extend_from_slice(made.target.as_deref().unwrap_or_default());
         for edit in &made.edits {

@@ -62,7 +62,7 @@ impl Verdict {
             headers,
             body: made.body.map(bytes),
             target: made.target.map(bytes),
-            feedback_id: made.feedback_id,
+            feedback_id: made.feedback_id.map(|id| id.as_str().to_owned()),
             edits: made.edits,
         })
     }

@@ -1,5 +1,7 @@
 //! Any bytes as a JSON string that every reader takes: cut, cleaned, escaped.
 
+use std::borrow::Cow;
+
 use crate::json::escape::unescape;
 use crate::text::{is_control, lossy};
 
@@ -10,6 +12,8 @@ pub enum Text<'a> {
     Plain(&'a [u8]),
     /// What stood between the quotes of a valid JSON string, escapes and all.
     InJson(&'a [u8]),
+    /// A JSON string that [`write_text`] wrote, quotes and all: nothing is left to be cut or cleaned.
+    Written(&'a [u8]),
 }
 
 impl Default for Text<'_> {
@@ -32,11 +36,13 @@ impl<'a> From<&'a [u8]> for Text<'a> {
 
 /// Writes `"…"` with at most `limit` characters of `text`.
 pub(crate) fn write_text(out: &mut Vec<u8>, text: &Text<'_>, limit: usize) {
+    let bytes = match text {
+        Text::Plain(bytes) => Cow::Borrowed(*bytes),
+        Text::InJson(raw) => unescape(enough(raw, LONGEST_ESCAPE * limit)),
+        Text::Written(json) => return out.extend_from_slice(json),
+    };
     out.push(b'"');
-    match text {
-        Text::Plain(bytes) => write_plain(out, bytes, limit),
-        Text::InJson(raw) => write_plain(out, &unescape(enough(raw, LONGEST_ESCAPE * limit)), limit),
-    }
+    write_plain(out, &bytes, limit);
     out.push(b'"');
 }
 

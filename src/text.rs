@@ -7,8 +7,11 @@ use std::borrow::Cow;
 /// Runs of control characters become one space, white space around goes, the rest is cut to `limit` units.
 /// Characters that turn the reading direction count as controls: they hide what a log line says.
 pub(crate) fn clean(text: &str, limit: usize) -> Cow<'_, str> {
+    // Addresses, hashes, amounts. Without an early exit, so that many bytes are looked at at a time.
+    if text.len() <= limit && text.bytes().fold(true, |plain, byte| plain & (0x21..0x7f).contains(&byte)) {
+        return Cow::Borrowed(text);
+    }
     let text = text.trim_matches(|one: char| one.is_whitespace() || is_control(one));
-    // Nearly every text is short and printable ASCII. Without an early exit, so that many bytes are looked at at a time.
     if text.len() <= limit && text.bytes().fold(true, |plain, byte| plain & (0x20..0x7f).contains(&byte)) {
         return Cow::Borrowed(text);
     }

@@ -124,9 +124,7 @@ pub(crate) fn object_with<const N: usize>(
         if key.len() < shortest {
             return value(text, at);
         }
-        let Some(index) = names.iter().position(|name| key_is(&text[key.clone()], name)) else {
-            return value(text, at);
-        };
+        let Some(index) = name_at(&text[key], &names) else { return value(text, at) };
         let read = if text.get(at) == Some(&b'{') { inside(index, at) } else { None };
         let end = read.unwrap_or_else(|| value(text, at))?;
         slots[index].add(at..end);
@@ -219,6 +217,16 @@ pub(crate) fn text_of<'t>(text: &'t [u8], range: &Range<usize>) -> Option<Cow<'t
         return None;
     }
     text.get(range.start + 1..range.end - 1).map(escape::unescape)
+}
+
+/// Which of the names the raw key (inside its quotes) reads.
+fn name_at(raw: &[u8], names: &[&str]) -> Option<usize> {
+    let found = names.iter().position(|name| raw == name.as_bytes());
+    if found.is_some() || !raw.contains(&b'\\') {
+        return found;
+    }
+    let key = escape::unescape(raw);
+    names.iter().position(|name| *key == *name.as_bytes())
 }
 
 /// Whether the raw key (inside its quotes) reads `name`.

@@ -230,6 +230,12 @@ func asCame(lines []line) outcome {
 	return outcome{kept: append([]line(nil), lines...), appended: map[line]int{}}
 }
 
+func (o *outcome) apply(x *exchange) {
+	for _, e := range x.edits() {
+		o.edit(e.op, e.name.given, e.value)
+	}
+}
+
 func (o *outcome) edit(op uint32, name, value string) {
 	named := func(l line) bool { return strings.EqualFold(l.name, name) }
 	switch op {

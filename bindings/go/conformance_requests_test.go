@@ -103,7 +103,7 @@ func (c *requestCase) checkPassed(t *testing.T, x *exchange, f fill, target stri
 		t.Errorf("target %s, not %s", target, wantTarget)
 	}
 	got := asCame(lines)
-	x.edits(got.edit)
+	got.apply(x)
 	if want := f.expected(lines, c.Expect.Edits); !reflect.DeepEqual(want, got) {
 		t.Errorf("head expected %v\n          got %v", want, got)
 	}
@@ -124,7 +124,7 @@ func (c *requestCase) checkAnswer(t *testing.T, x *exchange, f fill) {
 		t.Fatalf("action %d, status %d", x.action(), x.status())
 	}
 	got, want := asCame(nil), asCame(nil)
-	x.edits(got.edit)
+	got.apply(x)
 	for _, l := range f.lines(c.Expect.Answer.Headers) {
 		want.edit(editAdd, l.name, l.value)
 	}

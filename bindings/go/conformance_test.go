@@ -103,11 +103,11 @@ func run(n *native, request testRequest, answer testResponse, f fill, atOnce boo
 	defer x.end(delivered, answer.Status, int64(len(body)))
 	out.shown, out.wantBody = true, x.action() == actionWantBody
 	out.limit = x.bodyLimit()
-	x.edits(out.first.edit)
+	out.first.apply(x)
 	if out.wantBody && len(body) <= x.bodyLimit() {
 		show(bodyWhole, body)
 	}
-	x.edits(out.head.edit)
+	out.head.apply(x)
 	if replaced, is := x.body(); is {
 		out.body = bytes.Clone(replaced)
 	}

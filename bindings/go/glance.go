@@ -55,9 +55,12 @@ func (g *glance) asks(r *http.Request) bool {
 	if target == "" || strings.HasPrefix(target, g.base) || strings.HasPrefix(target, "/.well-known/") {
 		return true
 	}
-	path, query, asked := strings.Cut(target, "?")
-	if asked && (strings.Contains(query, "agent_") || strings.IndexByte(query, '%') >= 0) {
-		return true
+	path := target
+	if mark := strings.IndexByte(target, '?'); mark >= 0 {
+		path = target[:mark]
+		if mayHaveContext(target[mark:]) {
+			return true
+		}
 	}
 	for _, known := range g.exact {
 		if path == known {
@@ -65,6 +68,11 @@ func (g *glance) asks(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// mayHaveContext looks for one byte first: most queries have no underscore, and a look for a text costs more.
+func mayHaveContext(query string) bool {
+	return (strings.IndexByte(query, '_') >= 0 && strings.Contains(query, "agent_")) || strings.IndexByte(query, '%') >= 0
 }
 
 func carries(header http.Header, name string) bool {

@@ -5,7 +5,6 @@ package forgex402
 import (
 	"encoding/binary"
 	"net/http"
-	"strings"
 	"sync"
 )
 
@@ -90,43 +89,5 @@ func (h *head) line(name, value string) {
 	h.block = append(b, value...)
 }
 
-// applyEdits changes a header map as the verdict says. Names compare without case; the spelling in use stays.
-func applyEdits(header http.Header, x *exchange) {
-	x.edits(func(op uint32, name, value string) {
-		switch op {
-		case editSet:
-			key := spelled(header, name)
-			removeAll(header, name)
-			header[key] = []string{value}
-		case editAdd:
-			key := spelled(header, name)
-			header[key] = append(header[key], value)
-		case editRemove:
-			removeAll(header, name)
-		}
-	})
-}
-
-// spelled is the key under which a header has that name, or the canonical one.
-func spelled(header http.Header, name string) string {
-	canonical := http.CanonicalHeaderKey(name)
-	if _, there := header[canonical]; there {
-		return canonical
-	}
-	for key := range header {
-		if isNamed(key, name) {
-			return key
-		}
-	}
-	return canonical
-}
-
-func removeAll(header http.Header, name string) {
-	for key := range header {
-		if isNamed(key, name) {
-			delete(header, key)
-		}
-	}
-}
-
-func isNamed(key, name string) bool { return len(key) == len(name) && strings.EqualFold(key, name) }
+// setFlags says anew what is known of the body.
+func (h *head) setFlags(flags uint32) { binary.NativeEndian.PutUint32(h.block, flags) }

@@ -55,7 +55,7 @@ func (e *Engine) serveExchange(next http.Handler, r *http.Request, offered http.
 	e.reportSometimes()
 	asMerchantSeesIt, answered := e.prepare(wrapped.inner, r, wrapped.exchange)
 	if answered {
-		wrapped.status = wrapped.exchange.status()
+		wrapped.status = int32(wrapped.exchange.status())
 		wrapped.end(delivered)
 		return
 	}

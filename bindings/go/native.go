@@ -158,6 +158,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -266,11 +267,28 @@ func (x *exchange) body() ([]byte, bool) {
 	return spanBytes(x.answer.verdict.body), x.answer.verdict.flags&C.FX402_BODY_REPLACED != 0
 }
 
-// edits hands over the header changes of the newest verdict, in order.
-func (x *exchange) edits(apply func(op uint32, name, value string)) {
-	for _, edit := range unsafe.Slice(x.answer.verdict.edits, int(x.answer.verdict.edits_len)) {
-		apply(uint32(edit.op), string(spanBytes(edit.name)), string(spanBytes(edit.value)))
+// edits are the header changes of the newest verdict, in order; all their values are parts of one text.
+func (x *exchange) edits() []edit {
+	given := unsafe.Slice(x.answer.verdict.edits, int(x.answer.verdict.edits_len))
+	if len(given) == 0 {
+		return nil
 	}
+	size := 0
+	for i := range given {
+		size += int(given[i].value.len)
+	}
+	var text strings.Builder
+	text.Grow(size)
+	for i := range given {
+		text.Write(spanBytes(given[i].value))
+	}
+	edits, rest := make([]edit, len(given)), text.String()
+	for i := range given {
+		length := int(given[i].value.len)
+		edits[i] = edit{op: uint32(given[i].op), name: headerNameOf(spanBytes(given[i].name)), value: rest[:length]}
+		rest = rest[length:]
+	}
+	return edits
 }
 
 func (n *native) stats() Stats {

@@ -21,13 +21,14 @@ type writer struct {
 	request  *http.Request
 	exchange *exchange
 	held     *held
-	phase    phase
+	sent     int64
+	// Every request has a writer, so it is no larger than 64 bytes.
+	status int32
+	phase  phase
 	// The handler called WriteHeader itself.
 	explicit bool
 	hijacked bool
 	broken   bool
-	status   int
-	sent     int64
 }
 
 type phase uint8
@@ -41,12 +42,11 @@ const (
 	passing
 )
 
-// held is an answer that has not been sent yet. Its header is a copy: what a handler changes after WriteHeader must not
-// reach the head, but may be a trailer.
+// held is an answer that has not been sent yet.
 type held struct {
-	header http.Header
-	body   []byte
-	limit  int
+	snapshot
+	body  []byte
+	limit int
 	// Content-Length, or -1.
 	stated int
 	// The engine has seen the head and wants the body; until then limit is undecided.
@@ -100,7 +100,7 @@ func (w *writer) WriteString(data string) (int, error) {
 
 // begin decides what becomes of an answer with that status.
 func (w *writer) begin(status int) {
-	w.status = status
+	w.status = int32(status)
 	if w.exchange == nil && status != http.StatusPaymentRequired {
 		w.pass()
 		return
@@ -116,7 +116,10 @@ func (w *writer) begin(status int) {
 		return
 	}
 	w.phase = holding
-	w.held = &held{header: w.inner.Header().Clone(), limit: undecided, stated: contentLength(w.inner.Header())}
+	header := w.inner.Header()
+	w.held = &held{
+		snapshot: snapshotOf(status, w.engine.route(w.request), header), limit: undecided, stated: contentLength(header),
+	}
 	if w.held.stated > undecided {
 		w.ask()
 	}
@@ -136,11 +139,14 @@ func (w *writer) ask() {
 
 // show tells the engine of the head as it stands, and of the body if there is one.
 func (w *writer) show(flags uint32, body []byte) {
-	header := w.inner.Header()
+	var response *head
 	if w.held != nil {
-		header = w.held.header
+		response = w.held.head
+		response.setFlags(flags)
+	} else {
+		response = responseHead(int(w.status), flags, w.engine.route(w.request), w.inner.Header())
+		defer response.release()
 	}
-	response := responseHead(w.status, flags, w.engine.route(w.request), header)
 	if w.exchange != nil {
 		w.exchange.onResponse(response, body)
 	} else {
@@ -148,7 +154,6 @@ func (w *writer) show(flags uint32, body []byte) {
 		w.exchange = w.engine.native.onResponseLate(request, response, body)
 		request.release()
 	}
-	response.release()
 }
 
 // hold keeps a part of the body; false if it does not fit any more.
@@ -199,9 +204,12 @@ func (w *writer) showHead() {
 func (w *writer) send() {
 	header, held := w.inner.Header(), w.held
 	var later http.Header
-	if held != nil && !sameHeader(header, held.header) {
-		later = maps.Clone(header)
-		become(header, held.header)
+	if held != nil {
+		if !held.isOf(header) {
+			later = maps.Clone(header)
+			held.restore(header)
+		}
+		held.release()
 	}
 	if w.exchange != nil {
 		applyEdits(header, w.exchange)
@@ -224,7 +232,7 @@ func (w *writer) send() {
 func (w *writer) pass() {
 	w.phase = passing
 	if w.explicit {
-		w.inner.WriteHeader(w.status)
+		w.inner.WriteHeader(int(w.status))
 	}
 }
 
@@ -267,7 +275,7 @@ func (w *writer) end(kind uint32) {
 	if w.exchange == nil {
 		return
 	}
-	status := w.status
+	status := int(w.status)
 	if kind == failed && w.sent == 0 {
 		status = http.StatusInternalServerError
 	}
@@ -368,23 +376,4 @@ func contentLength(header http.Header) int {
 		return stated
 	}
 	return -1
-}
-
-func sameHeader(a, b http.Header) bool {
-	return maps.EqualFunc(a, b, func(a, b []string) bool {
-		if len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if a[i] != b[i] {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-func become(header, other http.Header) {
-	clear(header)
-	maps.Copy(header, other)
 }

@@ -1,10 +1,8 @@
 """An ag402 gateway on loopback with a service behind it, and its client; only the chain is imitated, by a mock of ag402."""
 
 import asyncio
-import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import uvicorn
 from ag402_core.config import RunMode, X402Config
@@ -14,42 +12,23 @@ from ag402_core.payment.solana_adapter import MockSolanaAdapter
 from ag402_core.wallet.agent_wallet import AgentWallet
 from ag402_mcp.gateway import X402Gateway
 
+from .loopback import Loopback
+
 SELLER = "GtwRecipientAddr1111111111111111111111111111"
 PAYER = "MockWa11etAddress1111111111111111111111111111"
 PRICE = "0.05"
 
 
-class Service:
+class Service(Loopback):
     """What is sold: JSON, or the status named in the path."""
 
     def __init__(self):
         self.seen = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        super().__init__()
 
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _handler(service):
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                service.seen.append((self.path, dict(self.headers)))
-                body = json.dumps({"city": "Oslo", "temperature": 6.5}).encode()
-                self.send_response(500 if self.path.startswith("/broken") else 200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        return Handler
+    def get(self, path, headers):
+        self.seen.append((path, dict(headers)))
+        return 500 if path.startswith("/broken") else 200, {"city": "Oslo", "temperature": 6.5}
 
 
 class Gateway:

@@ -1,12 +1,12 @@
 """A backend on loopback: takes events and ratings, keeps what came, and can be told to be slow or to fail."""
 
-import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from .loopback import Loopback
 
 
-class Backend:
+class Backend(Loopback):
     def __init__(self):
         self.events = []
         self.batches = []
@@ -14,14 +14,7 @@ class Backend:
         self.delay = 0
         self.fail = None
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__()
 
     def wait_for(self, count=1, timeout=10, **like):
         """The events with those members, once there are `count` of them."""
@@ -35,38 +28,18 @@ class Backend:
                 raise AssertionError(f"{len(found)} of {count} events like {like}; there are {self.events}")
             time.sleep(0.02)
 
-    def _handler(backend):
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def get(self, path, _headers):
+        time.sleep(self.delay)
+        return (200, {"calls": 7}) if path.endswith("/summary") else (404, {"error": "no such path"})
 
-            def do_GET(self):
-                time.sleep(backend.delay)
-                if self.path.endswith("/summary"):
-                    return self._send(200, {"calls": 7})
-                self._send(404, {"error": "no such path"})
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                time.sleep(backend.delay)
-                if backend.fail is not None:
-                    return self._send(backend.fail, {"error": "told to fail"})
-                with backend._lock:
-                    if self.path.endswith("/events"):
-                        backend.events.extend(body["events"])
-                        backend.batches.append(self.headers["idempotency-key"])
-                    else:
-                        backend.ratings.append(body)
-                self._send(200, {"recorded": True})
-
-            def _send(self, status, body):
-                text = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            def log_message(self, *_):
-                pass
-
-        return Handler
+    def post(self, path, headers, body):
+        time.sleep(self.delay)
+        if self.fail is not None:
+            return self.fail, {"error": "told to fail"}
+        with self._lock:
+            if path.endswith("/events"):
+                self.events.extend(body["events"])
+                self.batches.append(headers["idempotency-key"])
+            else:
+                self.ratings.append(body)
+        return 200, {"recorded": True}

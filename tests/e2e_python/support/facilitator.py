@@ -5,13 +5,12 @@ only the chain is imitated, by a transaction hash made from the signature.
 """
 
 import hashlib
-import json
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from eth_account import Account
 from eth_account.messages import encode_typed_data
+
+from .loopback import Loopback
 
 CHAIN_IDS = {"eip155:84532": 84532, "base-sepolia": 84532}
 SUPPORTED = {
@@ -26,48 +25,23 @@ FIELDS = [("from", "address"), ("to", "address"), ("value", "uint256")]
 FIELDS += [("validAfter", "uint256"), ("validBefore", "uint256"), ("nonce", "bytes32")]
 
 
-class Facilitator:
+class Facilitator(Loopback):
     def __init__(self):
         #: (path, body) of every call.
         self.calls = []
         #: path -> (status, JSON) to answer with instead.
         self.fail = {}
         self._nonces = set()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        super().__init__()
 
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
+    def get(self, _path, _headers):
+        return 200, SUPPORTED
 
-    def _handler(facilitator):
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                self._send(200, SUPPORTED)
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                facilitator.calls.append((self.path, body))
-                if self.path in facilitator.fail:
-                    return self._send(*facilitator.fail[self.path])
-                self._send(200, facilitator._verify(body) if self.path == "/verify" else facilitator._settle(body))
-
-            def _send(self, status, body):
-                text = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            def log_message(self, *_):
-                pass
-
-        return Handler
+    def post(self, path, _headers, body):
+        self.calls.append((path, body))
+        if path in self.fail:
+            return self.fail[path]
+        return 200, self._verify(body) if path == "/verify" else self._settle(body)
 
     def _verify(self, body):
         payload, wanted = body["paymentPayload"]["payload"], body["paymentRequirements"]

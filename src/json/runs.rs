@@ -3,8 +3,8 @@
 //!
 //! SSE2 where every processor has it, else words of eight bytes. Both are tested on every platform that can run them.
 
-/// The first quote, backslash or control character at or after `at`: its position and itself. Near the end of the
-/// text, where no whole block is left, it may be an earlier byte, and none behind the end: the caller goes on byte by byte.
+/// The first quote, backslash or control character at or after `at`: its position and itself. Where no whole block is
+/// left it may be an earlier byte, and none behind the end: the caller goes on from there.
 #[inline(always)]
 pub(super) fn plain_end(text: &[u8], mut at: usize) -> (usize, Option<u8>) {
     while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk) {
@@ -13,6 +13,16 @@ pub(super) fn plain_end(text: &[u8], mut at: usize) -> (usize, Option<u8>) {
         }
         at += block.len();
     }
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(last), left @ 1..) = (text.last_chunk::<16>(), text.len().saturating_sub(at)) {
+        // The last block overlaps the one before it; what was looked at already does not count.
+        let stops = stops_in_sixteen(last) >> (16 - left);
+        return if stops == 0 { (text.len(), None) } else { byte_at(text, at + stops.trailing_zeros() as usize) };
+    }
+    byte_at(text, at)
+}
+
+fn byte_at(text: &[u8], at: usize) -> (usize, Option<u8>) {
     (at, text.get(at).copied())
 }
 
@@ -99,17 +109,23 @@ fn end_by<const N: usize>(
 
 #[cfg(target_arch = "x86_64")]
 fn stop_in_sixteen(block: &[u8; 16]) -> Option<usize> {
+    let stops = stops_in_sixteen(block);
+    // A branch, so that the next block need not wait for this one's count.
+    (stops != 0).then(|| stops.trailing_zeros() as usize)
+}
+
+/// A bit for every byte of the block that ends a run.
+#[cfg(target_arch = "x86_64")]
+fn stops_in_sixteen(block: &[u8; 16]) -> u32 {
     use std::arch::x86_64::*;
     // SAFETY: SSE2 is part of x86-64, and the load asks for no alignment.
-    let stops = unsafe {
+    unsafe {
         let bytes = _mm_loadu_si128(block.as_ptr().cast());
         let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x22));
         let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x5c));
         let control = _mm_cmpeq_epi8(_mm_max_epu8(bytes, _mm_set1_epi8(0x1f)), _mm_set1_epi8(0x1f));
         _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)) as u32
-    };
-    // A branch, so that the next block need not wait for this one's count.
-    (stops != 0).then(|| stops.trailing_zeros() as usize)
+    }
 }
 
 #[cfg(any(test, not(target_arch = "x86_64")))]

@@ -355,22 +355,15 @@ impl Shared {
     /// The link for a challenge about `resource_url`, used for that challenge and its payment only.
     fn link_of_resource(&self, resource_url: Option<&str>) -> Arc<Link> {
         match resource_url.and_then(origin::of_url) {
-            Some(origin) => {
-                self.state().origin_challenged(origin);
-                Arc::new(Link::new(origin, &self.options.base_path))
-            }
+            Some(origin) => self.state().challenging_link(origin, &self.options.base_path),
             None => self.path_link.clone(),
         }
     }
 
     /// The link for a payer's copy of a resource: its origin counts only if this process has challenged with it.
     pub fn link_of_payer(&self, resource_url: Option<&str>) -> Arc<Link> {
-        match resource_url.and_then(origin::of_url) {
-            Some(origin) if self.state().has_challenged_with(origin) => {
-                Arc::new(Link::new(origin, &self.options.base_path))
-            }
-            _ => self.path_link.clone(),
-        }
+        let origin = resource_url.and_then(origin::of_url);
+        origin.and_then(|origin| self.state().challenged_link(origin)).unwrap_or_else(|| self.path_link.clone())
     }
 
     /// A challenge with as much of the ask as fits (v2; told the new length in bytes). `link`: the exchange's, if it is fixed.

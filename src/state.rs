@@ -42,8 +42,8 @@ pub(crate) struct State {
     challenging_routes: Mutex<Bounded<Option<Price>>>,
     /// What became of a route's last challenge.
     challenge_memos: Mutex<Bounded<Arc<ChallengeMemo>>>,
-    /// Origins this process has challenged with.
-    challenged_origins: Mutex<Bounded<()>>,
+    /// The links of the origins this process has challenged with.
+    challenged_origins: Mutex<Bounded<Arc<Link>>>,
     visits: Mutex<(u64, u32)>,
 }
 
@@ -162,12 +162,18 @@ impl State {
         self.get(&self.challenge_memos, ROUTE, &[method, path])
     }
 
-    pub fn origin_challenged(&self, origin: &str) {
-        self.put(&self.challenged_origins, ORIGIN, &[origin.as_bytes()], ());
+    /// The link of an origin that is challenged with now; kept, because its texts are written once for a link.
+    pub fn challenging_link(&self, origin: &str, base_path: &str) -> Arc<Link> {
+        self.challenged_link(origin).unwrap_or_else(|| {
+            let link = Arc::new(Link::new(origin, base_path));
+            self.put(&self.challenged_origins, ORIGIN, &[origin.as_bytes()], link.clone());
+            link
+        })
     }
 
-    pub fn has_challenged_with(&self, origin: &str) -> bool {
-        self.get(&self.challenged_origins, ORIGIN, &[origin.as_bytes()]).is_some()
+    /// The link of an origin, if this process has challenged with it.
+    pub fn challenged_link(&self, origin: &str) -> Option<Arc<Link>> {
+        self.get(&self.challenged_origins, ORIGIN, &[origin.as_bytes()])
     }
 
     /// Remembers the rules of the document that was enriched last.

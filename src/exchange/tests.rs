@@ -66,7 +66,7 @@ fn a_paid_answer_is_asked_for_and_gets_one_id_everywhere() {
     assert!(body.starts_with(&format!(r#"{{"a":1,"feedback_id":"{id}","feedback_url":"https://api.example.com/feedback/rate?feedback_id={id}&outcome=""#)));
     assert_eq!(value(&second, "Content-Length"), Some(body.len().to_string().as_str()));
     let text = envelope::decode(value(&second, "PAYMENT-RESPONSE").unwrap().as_bytes()).unwrap();
-    assert!(String::from_utf8(text).unwrap().contains(&id));
+    assert!(String::from_utf8(text).unwrap().contains(id));
     assert!(second.edits.iter().any(|edit| edit.op == EditOp::Remove && edit.name == "ETag"));
     assert!(matches!(engine.verify_id(id.as_bytes(), NOW), crate::Verification::Valid { .. }));
     // Out of order: nothing happens, and it is counted.

@@ -151,3 +151,30 @@ fn options_with_a_fault_let_everything_pass() {
     assert_eq!(engine.transform_challenge(crate::ChallengeForm::Body, br#"{"x402Version":1,"accepts":[{}]}"#), None);
     assert!(Engine::open(br#"{"api_key":"ffk_fake","nonsense":1,"strict":true}"#).is_err());
 }
+
+#[test]
+fn a_body_that_the_head_has_no_room_for_leaves_no_edit_behind() {
+    let engine = engine("");
+    let (payment, receipt) = (payment(), receipt(true));
+    let headers = [(&b"payment-signature"[..], &payment[..])];
+    let mut seen = [0; 2];
+    for filling in (3_000..3_840).step_by(2) {
+        let fill = vec![b'x'; filling];
+        let answer = [
+            (&b"Content-Type"[..], &b"application/json"[..]),
+            (b"Content-Length", b"7"),
+            (b"PAYMENT-RESPONSE", &receipt),
+            (b"X-Fill", &fill),
+        ];
+        let (mut exchange, _) = engine.on_request(NOW, &paid(&headers)).unwrap();
+        let body = Body::Whole(br#"{"a":1}"#);
+        let verdict =
+            exchange.on_response(NOW, &ResponseHead { status: 200, headers: &answer, body, ..ResponseHead::default() });
+        let needed = ["Accept-Ranges", "Content-Length"].map(|name| value(&verdict, name).is_some());
+        assert_eq!(needed, [verdict.body.is_some(); 2], "{filling} bytes");
+        if value(&verdict, "Forge-Feedback-Id").is_some() {
+            seen[usize::from(verdict.body.is_some())] += 1;
+        }
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "with and without room: {seen:?}");
+}

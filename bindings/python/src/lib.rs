@@ -3,10 +3,14 @@
 //! Heads cross as the lists the host has (ASGI: tuples of bytes; WSGI: tuples of text), bodies as bytes. A verdict carries
 //! the edited head as a new list, so a phase is one crossing. The interpreter is let go only around the calls that block.
 
+mod answer;
+mod asgi;
+mod asked;
 mod client;
 mod heads;
 mod verdict;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
 use std::time::Duration;
 
@@ -25,6 +29,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Engine>()?;
     module.add_class::<Exchange>()?;
     module.add_class::<Verdict>()?;
+    module.add_class::<asgi::Asgi>()?;
+    module.add_class::<answer::Answer>()?;
     module.add_class::<client::ClientBudget>()?;
     for function in [
         wrap_pyfunction!(client::client_parse_challenge, module)?,
@@ -47,6 +53,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, module = "forge_x402._native")]
 struct Engine {
     inner: forge_x402::Engine,
+    /// When there may be a line to log again, in milliseconds of the monotonic clock.
+    next_log: AtomicU64,
 }
 
 /// `None` once ended.
@@ -60,7 +68,7 @@ impl Engine {
     #[new]
     fn new(options_json: &[u8]) -> PyResult<Engine> {
         forge_x402::Engine::open(options_json)
-            .map(|inner| Engine { inner })
+            .map(|inner| Engine { inner, next_log: AtomicU64::new(0) })
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
@@ -107,6 +115,11 @@ impl Engine {
     /// Lines for the merchant's log, as JSON text.
     fn diagnostics(&self) -> String {
         self.inner.diagnostics()
+    }
+
+    /// Asked when an exchange ends: whether it is time, once a second, to look for lines to log.
+    fn is_log_due(&self) -> bool {
+        self.is_log_due_at(Now::read())
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -193,6 +206,16 @@ impl Engine {
             Verification::BadSignature => "bad_signature",
             Verification::Expired => "expired",
         }
+    }
+}
+
+impl Engine {
+    fn is_log_due_at(&self, now: Now) -> bool {
+        let due = now.monotonic_ms >= self.next_log.load(Ordering::Relaxed);
+        if due {
+            self.next_log.store(now.monotonic_ms + LOG_INTERVAL_MS, Ordering::Relaxed);
+        }
+        due
     }
 }
 
@@ -296,6 +319,9 @@ fn response_head<'a>(
 fn style(text: bool) -> Style {
     if text { Style::Text } else { Style::Bytes }
 }
+
+/// Milliseconds between two looks for lines to log.
+const LOG_INTERVAL_MS: u64 = 1_000;
 
 /// A contained panic is counted in the stats; Rust's own report on stderr would only alarm the host's operator.
 fn silence_panics() {

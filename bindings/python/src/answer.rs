@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::asgi::Asgi;
 use crate::asked::Asked;
-use crate::heads::{Head, Style};
+use crate::heads::{self, Head, Style};
 use crate::verdict::Verdict;
 
 #[pyclass(module = "forge_x402._native")]
@@ -55,7 +55,11 @@ struct Held {
     /// The length it states.
     length: Option<usize>,
     judged: bool,
-    verdict: forge_x402::Verdict,
+    /// What the last look came to: the head with its edits, the body to send instead, whether to come again with the body.
+    edited: Option<Py<PyList>>,
+    body: Option<Vec<u8>>,
+    action: Action,
+    body_limit: usize,
     /// Bytes of the parts.
     size: usize,
     /// What is held of the body.
@@ -154,12 +158,11 @@ impl Answer {
 
     /// The whole body of the request after action 2, or more than `body_limit` bytes of it.
     fn on_request_body(&mut self, py: Python<'_>, body: &[u8]) -> PyResult<Verdict> {
-        let head = self.asked.head(py)?;
         let made = match &mut self.exchange {
             Some(exchange) => exchange.on_request_body(Now::read(), body),
             None => forge_x402::Verdict::pass(),
         };
-        Verdict::new(py, made, &head)
+        heads::read(self.asked.headers.bind(py), Style::Bytes, |head| Verdict::new(py, made, &head))
     }
 
     /// After action 3. BLOCKS for `limit_ms` at most. The thread that waits owns the exchange, whatever becomes of the
@@ -301,9 +304,18 @@ impl Answer {
         }
         self.trailers = flag(py, message.as_any(), intern!(py, "trailers"))?;
         let length = stated_length(&headers);
-        let (message, headers, verdict) = (message.unbind(), headers.unbind(), forge_x402::Verdict::pass());
-        self.stage =
-            Stage::Held(Box::new(Held { message, headers, length, judged: false, verdict, size: 0, parts: None }));
+        self.stage = Stage::Held(Box::new(Held {
+            message: message.unbind(),
+            headers: headers.unbind(),
+            length,
+            judged: false,
+            edited: None,
+            body: None,
+            action: Action::Pass,
+            body_limit: 0,
+            size: 0,
+            parts: None,
+        }));
         if length.is_none() && !self.wants_body(py)? {
             return self.release(py);
         }
@@ -321,7 +333,7 @@ impl Answer {
                 held.size += part.len()?;
                 parts.push(part.unbind());
                 if more {
-                    let fits = held.size <= held.verdict.body_limit;
+                    let fits = held.size <= held.body_limit;
                     held.parts = Some(parts);
                     return if fits { Ok(Sending::default()) } else { self.release(py) };
                 }
@@ -332,7 +344,7 @@ impl Answer {
                 let length = held.length.unwrap_or(0);
                 if self.wants_body(py)?
                     && let Stage::Held(held) = &mut self.stage
-                    && (1..=held.verdict.body_limit).contains(&length)
+                    && (1..=held.body_limit).contains(&length)
                 {
                     held.size = part.len()?;
                     held.parts = Some(vec![part.unbind()]);
@@ -347,7 +359,7 @@ impl Answer {
         self.judge(py, Some(&part))?;
         let mut message = message;
         if let Stage::Held(held) = &mut self.stage
-            && let Some(made) = held.verdict.body.take()
+            && let Some(made) = held.body.take()
         {
             message = with(&message, intern!(py, "body"), &PyBytes::new(py, &made))?;
         }
@@ -375,9 +387,8 @@ impl Answer {
         let mut sending = Sending::default();
         let Stage::Held(held) = std::mem::replace(&mut self.stage, Stage::Sent) else { return Ok(sending) };
         let mut message = held.message.into_bound(py);
-        if !held.verdict.edits.is_empty() {
-            let headers = Head::read(held.headers.bind(py), Style::Bytes)?.edited(py, &held.verdict.edits)?;
-            message = with(&message, intern!(py, "headers"), &headers)?;
+        if let Some(edited) = held.edited {
+            message = with(&message, intern!(py, "headers"), edited.bind(py))?;
         }
         sending.messages.push(message.into_any());
         if let Some(parts) = held.parts {
@@ -390,51 +401,53 @@ impl Answer {
         if matches!(&self.stage, Stage::Held(held) if !held.judged) {
             self.judge(py, None)?;
         }
-        Ok(matches!(&self.stage, Stage::Held(held) if held.verdict.action == Action::WantBody))
+        Ok(matches!(&self.stage, Stage::Held(held) if held.action == Action::WantBody))
     }
 
     /// Asks the engine about the held head, with the body if there is one. What fails here passes.
     fn judge(&mut self, py: Python<'_>, body: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let made = match self.asks(py, body) {
+        let (made, edited) = match self.asks(py, body) {
             Ok(made) => made,
             Err(error) => {
                 self.host.get().unread(py, "an answer passed unchanged", error)?;
-                forge_x402::Verdict::pass()
+                Default::default()
             }
         };
         if let Stage::Held(held) = &mut self.stage {
-            (held.judged, held.verdict) = (true, made);
+            (held.judged, held.edited) = (true, edited);
+            (held.action, held.body_limit, held.body) = (made.action, made.body_limit, made.body);
         }
         Ok(())
     }
 
-    fn asks(&mut self, py: Python<'_>, body: Option<&Bound<'_, PyAny>>) -> PyResult<forge_x402::Verdict> {
-        let Stage::Held(held) = &self.stage else { return Ok(forge_x402::Verdict::pass()) };
-        let head = Head::read(held.headers.bind(py), Style::Bytes)?;
-        let lines = head.lines();
+    /// The verdict, and the head with its edits.
+    fn asks(
+        &mut self,
+        py: Python<'_>,
+        body: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(forge_x402::Verdict, Option<Py<PyList>>)> {
+        let Stage::Held(held) = &self.stage else { return Ok(Default::default()) };
         let route = self.asked.route(py, self.scope.bind(py)).unwrap_or_default();
+        let (status, route) = (self.status, route.as_bytes());
         let body = match body {
             Some(body) => Body::Whole(body.cast::<PyBytes>()?.as_bytes()),
             None => Body::Unread,
         };
-        let response = ResponseHead {
-            status: self.status,
-            route: route.as_bytes(),
-            headers: &lines,
-            body,
-            ..ResponseHead::default()
-        };
-        if let Some(exchange) = &mut self.exchange {
-            return Ok(exchange.on_response(Now::read(), &response));
-        }
+        let (asked, exchange) = (&self.asked, &mut self.exchange);
         let engine = &self.host.get().engine.get().inner;
-        let begun = self.asked.with(py, |request| engine.on_response_late(Now::read(), request, &response))?;
-        Ok(match begun {
-            Some((exchange, made)) => {
-                self.exchange = Some(Box::new(exchange));
-                made
-            }
-            None => forge_x402::Verdict::pass(),
+        heads::read(held.headers.bind(py), Style::Bytes, |head| {
+            let response = ResponseHead { status, route, headers: head.lines, body, ..ResponseHead::default() };
+            let made = match exchange {
+                Some(exchange) => exchange.on_response(Now::read(), &response),
+                None => {
+                    let late = asked.with(py, |request| engine.on_response_late(Now::read(), request, &response))?;
+                    let Some((begun, made)) = late else { return Ok(Default::default()) };
+                    *exchange = Some(Box::new(begun));
+                    made
+                }
+            };
+            let edited = if made.edits.is_empty() { None } else { Some(head.edited(py, &made.edits)?.unbind()) };
+            Ok((made, edited))
         })
     }
 
@@ -514,10 +527,9 @@ fn joined<'py>(py: Python<'py>, parts: &[Py<PyAny>]) -> PyResult<Bound<'py, PyAn
 
 /// What a head says of its body's length.
 fn stated_length(headers: &Bound<'_, PyList>) -> Option<usize> {
-    let head = Head::read(headers, Style::Bytes).ok()?;
-    let (_, value) = head.lines().into_iter().find(|(name, _)| *name == b"content-length")?;
-    if value.is_empty() || value.len() > 15 || !value.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(value).ok()?.parse().ok()
+    heads::first(headers, b"content-length", |value| match std::str::from_utf8(value) {
+        Ok(digits) if digits.len() < 16 && digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok(),
+        _ => None,
+    })
+    .flatten()
 }

@@ -4,7 +4,7 @@ use forge_x402::Now;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::Engine;
 use crate::answer::Answer;
@@ -26,15 +26,22 @@ impl Asgi {
         Asgi { engine, forge, nothing, send_all, watched }
     }
 
-    /// Looks at a request. Raises where it cannot be read.
+    /// Looks at a request. `None`: it is not HTTP, or another layer of ours has it. Raises where it cannot be read.
     fn begin(
         slf: &Bound<'_, Self>,
         scope: Bound<'_, PyDict>,
         receive: Bound<'_, PyAny>,
         send: Bound<'_, PyAny>,
-    ) -> PyResult<Answer> {
-        let asked = Asked::of(slf.py(), &scope)?;
-        Answer::new(slf, asked, scope, receive, send)
+    ) -> PyResult<Option<Answer>> {
+        let py = slf.py();
+        let mark = intern!(py, MARK);
+        let kind = scope.get_item(intern!(py, "type"))?;
+        if !kind.is_some_and(|kind| kind.cast::<PyString>().is_ok_and(|kind| kind == "http")) || scope.contains(mark)? {
+            return Ok(None);
+        }
+        let answer = Answer::new(slf, Asked::of(py, &scope)?, scope.clone(), receive, send)?;
+        scope.set_item(mark, true)?;
+        Ok(Some(answer))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -57,3 +64,6 @@ impl Asgi {
         Ok(())
     }
 }
+
+/// In a scope: a layer of ours has it, another one passes.
+const MARK: &str = "forge_x402";

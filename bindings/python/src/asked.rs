@@ -6,7 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::heads::{Head, Style};
+use crate::heads::{self, Style};
 
 pub(crate) struct Asked {
     method: Py<PyString>,
@@ -40,29 +40,19 @@ impl Asked {
 
     /// Calls `ask` with the head as the engine takes it.
     pub fn with<T>(&self, py: Python<'_>, ask: impl FnOnce(&RequestHead<'_>) -> T) -> PyResult<T> {
-        let head = self.head(py)?;
-        let lines = head.lines();
-        let joined;
         let path = self.path.as_bytes(py);
-        let target = match &self.query {
-            Some(query) => {
-                joined = [path, b"?", query.as_bytes(py)].concat();
-                &joined[..]
-            }
-            None => path,
-        };
+        let joined = self.query.as_ref().map(|query| [path, b"?", query.as_bytes(py)].concat());
         let client_ip = self.client_ip.as_ref().map(|ip| ip.to_str(py)).transpose()?.unwrap_or_default();
-        Ok(ask(&RequestHead {
-            method: self.method.to_str(py)?.as_bytes(),
-            target,
-            headers: &lines,
-            client_ip: client_ip.as_bytes(),
-            ..RequestHead::default()
-        }))
-    }
-
-    pub fn head<'py>(&self, py: Python<'py>) -> PyResult<Head<'py>> {
-        Head::read(self.headers.bind(py), Style::Bytes)
+        let method = self.method.to_str(py)?.as_bytes();
+        heads::read(self.headers.bind(py), Style::Bytes, |head| {
+            Ok(ask(&RequestHead {
+                method,
+                target: joined.as_deref().unwrap_or(path),
+                headers: head.lines,
+                client_ip: client_ip.as_bytes(),
+                ..RequestHead::default()
+            }))
+        })
     }
 
     /// The pattern of the route that the application has found, as FastAPI and Starlette leave it in the scope.

@@ -84,10 +84,10 @@ impl Engine {
         headers: &Bound<'py, PyAny>,
         client_ip: Option<PyBackedStr>,
     ) -> PyResult<Option<(Exchange, Verdict)>> {
-        let head = Head::read(headers, Style::default())?;
-        let lines = head.lines();
-        let request = request_head(&method, &target, &lines, client_ip.as_deref());
-        begun(py, self.inner.on_request_with(Now::read, &request), &head)
+        heads::read(headers, Style::default(), |head| {
+            let request = request_head(&method, &target, head.lines, client_ip.as_deref());
+            begun(py, self.inner.on_request_with(Now::read, &request), &head)
+        })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -105,11 +105,13 @@ impl Engine {
         body: Option<PyBackedBytes>,
         text: bool,
     ) -> PyResult<Option<(Exchange, Verdict)>> {
-        let (asked, head) = (Head::read(request_headers, Style::default())?, Head::read(headers, style(text))?);
-        let (asked_lines, lines) = (asked.lines(), head.lines());
-        let request = request_head(&method, &target, &asked_lines, client_ip.as_deref());
-        let response = response_head(status, &lines, route.as_deref(), body.as_deref());
-        begun(py, self.inner.on_response_late(Now::read(), &request, &response), &head)
+        heads::read(request_headers, Style::default(), |asked| {
+            let request = request_head(&method, &target, asked.lines, client_ip.as_deref());
+            heads::read(headers, style(text), |head| {
+                let response = response_head(status, head.lines, route.as_deref(), body.as_deref());
+                begun(py, self.inner.on_response_late(Now::read(), &request, &response), &head)
+            })
+        })
     }
 
     /// Lines for the merchant's log, as JSON text.
@@ -228,9 +230,8 @@ impl Exchange {
         body: PyBackedBytes,
         headers: &Bound<'py, PyAny>,
     ) -> PyResult<Verdict> {
-        let head = Head::read(headers, Style::default())?;
         let made = self.now(|exchange| exchange.on_request_body(Now::read(), &body));
-        Verdict::new(py, made.unwrap_or_default(), &head)
+        heads::read(headers, Style::default(), |head| Verdict::new(py, made.unwrap_or_default(), &head))
     }
 
     #[pyo3(signature = (status, headers, route=None, body=None, text=false))]
@@ -243,11 +244,11 @@ impl Exchange {
         body: Option<PyBackedBytes>,
         text: bool,
     ) -> PyResult<Verdict> {
-        let head = Head::read(headers, style(text))?;
-        let lines = head.lines();
-        let response = response_head(status, &lines, route.as_deref(), body.as_deref());
-        let made = self.now(|exchange| exchange.on_response(Now::read(), &response));
-        Verdict::new(py, made.unwrap_or_default(), &head)
+        heads::read(headers, style(text), |head| {
+            let response = response_head(status, head.lines, route.as_deref(), body.as_deref());
+            let made = self.now(|exchange| exchange.on_response(Now::read(), &response));
+            Verdict::new(py, made.unwrap_or_default(), &head)
+        })
     }
 
     /// BLOCKS for `limit_ms` at most.
@@ -285,7 +286,7 @@ impl Exchange {
 fn begun(
     py: Python<'_>,
     made: Option<(forge_x402::Exchange, forge_x402::Verdict)>,
-    head: &Head<'_>,
+    head: &Head<'_, '_>,
 ) -> PyResult<Option<(Exchange, Verdict)>> {
     let Some((exchange, made)) = made else { return Ok(None) };
     Ok(Some((Exchange { inner: Mutex::new(Some(exchange)) }, Verdict::new(py, made, head)?)))

@@ -54,7 +54,7 @@ impl Verdict {
     }
 
     /// `head`: what the edits are applied to.
-    pub fn new(py: Python<'_>, made: forge_x402::Verdict, head: &Head<'_>) -> PyResult<Verdict> {
+    pub fn new(py: Python<'_>, made: forge_x402::Verdict, head: &Head<'_, '_>) -> PyResult<Verdict> {
         let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
         // A reply is an answer of its own: its edits are all its headers.
         let stays = made.edits.is_empty() || made.action == Action::Reply;

@@ -11,7 +11,11 @@ async def send_all(answer, receive, send, messages, last):
         for message in messages:
             await send(message)
         if last is not None:
-            answer.completes(_has_gone(receive, send))
+            # uvicorn and hypercorn drop in silence what is sent to a client that has gone; their own objects know.
+            gone = getattr(getattr(receive, "__self__", None), "disconnected", None)
+            if gone is None:
+                gone = getattr(getattr(send, "__self__", None), "closed", None)
+            answer.completes(gone is True)
             await send(last)
     except OSError:
         answer.send_failed()
@@ -36,11 +40,3 @@ def watched(answer, receive):
         return message
 
     return watched
-
-
-def _has_gone(receive, send):
-    """Whether the server knows that the client has gone: uvicorn and hypercorn drop in silence what is sent then."""
-    return (
-        getattr(getattr(receive, "__self__", None), "disconnected", False) is True
-        or getattr(getattr(send, "__self__", None), "closed", False) is True
-    )

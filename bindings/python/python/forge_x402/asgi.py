@@ -10,8 +10,6 @@ from ._offloop import off_loop
 from ._request import Replay, read_body
 
 WANT_BODY, WAIT, REPLY = 2, 3, 1
-#: In a scope: a layer of ours has it, another one passes.
-MARK = "forge_x402"
 #: Milliseconds for which an agent that rates may wait for the backend.
 WAIT_LIMIT_MS = 3_000
 
@@ -24,26 +22,25 @@ class ForgeMiddleware:
     def __init__(self, app, forge=None, **options):
         self.app = app
         self.forge = Forge(**options) if forge is None else forge
-        self._begin = None
+        self._begin = _pass
         if self.forge.engine is not None:
             from ._native import Asgi
 
             self._begin = Asgi(self.forge.engine, self.forge, nothing, send_all, watched).begin
 
     async def __call__(self, scope, receive, send):
-        if scope["type"] != "http" or self._begin is None or MARK in scope:
-            if scope["type"] == "lifespan":
-                send = self._flushing(send)
-            return await self.app(scope, receive, send)
-        if not self.forge._routes_seen:
-            self.forge._look_at_routes(scope.get("app", self.app))
         try:
             answer = self._begin(scope, receive, send)
         except Exception as error:
             self.forge._count_unread("a request passed unread", error)
+            answer = None
+        if answer is None:
+            if scope["type"] == "lifespan":
+                send = self._flushing(send)
             return await self.app(scope, receive, send)
-        scope[MARK] = True
         try:
+            if not self.forge._routes_seen:
+                self.forge._look_at_routes(scope.get("app", self.app))
             if answer.ahead is None:
                 await self.app(scope, answer.receive, answer.send)
             else:
@@ -93,3 +90,7 @@ class ForgeMiddleware:
             await send(message)
 
         return flushing
+
+
+def _pass(scope, receive, send):
+    """Where there is no engine nothing is ours."""

@@ -1,4 +1,4 @@
-//! What the answers of one ASGI application share: the engine, the log, and the coroutines of `_answer.py`.
+//! What the answers of one ASGI application share: the engine, the log, and the functions of `_answer.py`.
 
 use forge_x402::Now;
 use pyo3::gc::{PyTraverseError, PyVisit};

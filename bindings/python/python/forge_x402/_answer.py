@@ -1,4 +1,8 @@
-"""What an application awaits while its answer is sent. What is sent, and when, is decided by `_native.Answer`."""
+"""What is awaited for an answer. What is sent, and when, is decided by `_native.Answer`.
+
+Coroutines written in Python on purpose: one in the extension module took 3 us more of a server's time, because the
+interpreter's own code is in the processor's caches anyway, and ours is not.
+"""
 
 
 async def nothing():

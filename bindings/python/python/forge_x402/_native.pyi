@@ -108,21 +108,20 @@ class Answer:
     @property
     def receive(self) -> Callable[[], Awaitable[Any]]:
         """What the application receives through, where nothing is ahead."""
-    scope: dict[str, Any]
-    """Write only: the scope the application has, where it is not the server's."""
-
     def send(self, message: Any) -> Awaitable[None]:
         """The application's send."""
     def close(self, error: BaseException | None) -> Awaitable[None] | None:
         """The application has returned or raised. Await what is given and call again, until it is `None`."""
+    def runs_in(self, scope: dict[str, Any]) -> None:
+        """The application has another scope than the server's."""
     def completes(self, gone: bool) -> None:
         """The last message is about to be sent. `gone`: the server knows that the client has left."""
     def end(self) -> None:
         """It is sent: writes the events."""
-    def disconnected(self) -> None:
-        """The application has received `http.disconnect`."""
     def send_failed(self) -> None:
         """The server's send has raised OSError."""
+    def disconnected(self) -> None:
+        """The application has received `http.disconnect`."""
     def on_request_body(self, body: bytes) -> Verdict:
         """As `Exchange.on_request_body`, with the headers of the scope."""
     def wait(self, limit_ms: int) -> Verdict:

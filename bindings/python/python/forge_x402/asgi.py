@@ -72,7 +72,8 @@ class ForgeMiddleware:
         if target is None and headers is None:
             return await self.app(scope, receive, answer.send)
         # What the application adds to the changed scope is seen outside as without us.
-        inner = answer.scope = dict(scope)
+        inner = dict(scope)
+        answer.runs_in(inner)
         if target is not None:
             inner["query_string"] = target.partition(b"?")[2]
         if headers is not None:

@@ -30,22 +30,37 @@ pub(crate) fn read<'py, T>(
     style: Style,
     work: impl FnOnce(Head<'_, 'py>) -> PyResult<T>,
 ) -> PyResult<T> {
-    let given: Vec<Bound<'py, PyAny>> = match headers.cast::<PyList>() {
+    let given = given(headers)?;
+    match plain_lines(&given) {
+        Some(lines) => work(Head { given: &given, lines: &lines, style }),
+        None => {
+            let read = given.iter().map(spelled).collect::<PyResult<Vec<_>>>()?;
+            let lines: Vec<HeaderLine<'_>> = read.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+            work(Head { given: &given, lines: &lines, style })
+        }
+    }
+}
+
+/// Not inlined, like the next two: `read` has many callers, and code that several of them share is in the cache.
+#[inline(never)]
+fn given<'py>(headers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    match headers.cast::<PyList>() {
         Ok(list) => {
             let mut given = Vec::with_capacity(list.len());
             given.extend(list);
-            given
+            Ok(given)
         }
-        Err(_) => headers.try_iter()?.collect::<PyResult<_>>()?,
-    };
-    let mut lines = Vec::with_capacity(given.len());
-    lines.extend(given.iter().map_while(plain));
-    if lines.len() == given.len() {
-        return work(Head { given: &given, lines: &lines, style });
+        Err(_) => headers.try_iter()?.collect(),
     }
-    let read = given.iter().map(spelled).collect::<PyResult<Vec<_>>>()?;
-    let lines: Vec<HeaderLine<'_>> = read.iter().map(|(name, value)| (&name[..], &value[..])).collect();
-    work(Head { given: &given, lines: &lines, style })
+}
+
+#[inline(never)]
+fn plain_lines<'a>(given: &'a [Bound<'_, PyAny>]) -> Option<Vec<HeaderLine<'a>>> {
+    let mut lines = Vec::with_capacity(given.len());
+    for line in given {
+        lines.push(plain(line)?);
+    }
+    Some(lines)
 }
 
 /// What `look` makes of the value of the first line with exactly this name.
@@ -67,6 +82,8 @@ fn plain<'a>(given: &'a Bound<'_, PyAny>) -> Option<HeaderLine<'a>> {
 }
 
 /// Any other line, copied.
+#[cold]
+#[inline(never)]
 fn spelled(given: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Vec<u8>)> {
     let mut parts = given.try_iter()?;
     match (parts.next(), parts.next(), parts.next()) {

@@ -2,7 +2,7 @@
 
 Server and wrk share one processor, and wrk (SCHED_BATCH) takes its turn when the server has nothing left to read. On two
 processors each answer would wake a wrk that sleeps the longer the slower the server is, and the server would be charged for
-that: 10 to 20 us more for the slower of two. For the same reason what is compared is CPU time and not wrk's count; "1/s" is
+that, by about 10 us more for the slower of two. For the same reason what is compared is CPU time and not wrk's count; "1/s" is
 what one processor could answer. The time of our reporting thread, which sends events while others wait, is shown apart.
 
     run.py [--rounds 7] [--seconds 1] [--stacks stub,x402]
@@ -49,7 +49,9 @@ def compare(stack, peers, options):
     routes = ["paid", "402", "free"]
     kinds = KINDS[stack]
     with ExitStack() as running:
-        servers = {kind: running.enter_context(serving("apps:app", {**environment, "WITH": kind}, OURS)) for kind in kinds}
+        servers = {
+            kind: running.enter_context(serving("apps:app", {**environment, "WITH": kind}, OURS)) for kind in kinds
+        }
         for port, _ in servers.values():
             for route in routes:
                 wrk(port, route, 1)
@@ -59,7 +61,9 @@ def compare(stack, peers, options):
                 order = kinds if number % 2 else kinds[::-1]
                 for kind in order:
                     rounds[route][kind].append(measured(*servers[kind], route, options.seconds))
-    print(f"\n== {stack}: medians of {options.rounds} rounds of {options.seconds} s, 32 connections; CPU in us a request")
+    print(
+        f"\n== {stack}: medians of {options.rounds} rounds of {options.seconds} s, 32 connections; CPU in us a request"
+    )
     print(f"{'route':6}{'':7}{'1/s':>8}{'÷ plain':>9}{'CPU':>8}{'added':>8}{'least added':>13}{'reporting':>11}")
     for route in routes:
         base = rounds[route]["plain"]
@@ -71,7 +75,8 @@ def compare(stack, peers, options):
             spent, reporting = (statistics.median(row[column] for row in own) for column in (0, 1))
             rate = 1e6 / spent
             print(
-                f"{route:6}{kind:7}{rate:8.0f}{ratio:9.2f}{spent:8.1f}{added:8.1f}{least:13.1f}{reporting:11.1f}", flush=True
+                f"{route:6}{kind:7}{rate:8.0f}{ratio:9.2f}{spent:8.1f}{added:8.1f}{least:13.1f}{reporting:11.1f}",
+                flush=True,
             )
     with urllib.request.urlopen(f"http://127.0.0.1:{peers}/count") as answer:
         print(f"events received so far: {json.load(answer)['events']}")

@@ -1,7 +1,9 @@
 """ASGI in memory: what the server gets, message by message, with us and without us; on asyncio and on trio."""
 
 import contextvars
+import gc
 import json
+import weakref
 
 import pytest
 import trio
@@ -181,6 +183,40 @@ def test_what_cannot_be_read_passes_and_is_counted(forge, run, caplog):
     scope = paid(headers=[(b"payment-signature", None)])
     assert run(call_asgi, forge.asgi(scripted(*messages)), scope) == messages
     assert forge.stats()["unread"] == 2 and caplog.text.count("Traceback") == 1
+
+
+def test_a_body_given_as_a_view_or_an_array_is_edited_like_bytes(forge, run):
+    for shape in (memoryview, bytearray):
+        app = scripted(start(200, JSON, length(7), RECEIPT), body(shape(b'{"a":1}')))
+        first, last = run(call_asgi, forge.asgi(app), paid())
+        assert last["body"].startswith(b'{"a":1,"feedback_id":')
+        assert header(first, b"content-length") == [str(len(last["body"])).encode()]
+    assert forge.stats()["unread"] == 0
+
+
+def test_a_status_that_is_no_number_passes_and_is_counted(forge, run):
+    for status in ("200", 70_000, None):
+        messages = [start(status, JSON, length(2), RECEIPT), body(b"{}")]
+        assert run(call_asgi, forge.asgi(scripted(*messages)), paid()) == messages
+    assert forge.stats()["unread"] == 3
+
+
+def test_what_a_scope_keeps_of_its_own_request_is_collected(forge, run):
+    class Request:
+        pass
+
+    async def app(scope, receive, send):
+        request = scope["request"] = Request()
+        request.receive, request.send = receive, send
+        seen.append(weakref.ref(request))
+        await scripted(start(200, JSON, length(2), RECEIPT), body(b"{}"))(scope, receive, send)
+
+    seen = []
+    for scope in (paid(), scope_of("GET", b"/free", [])):
+        run(call_asgi, forge.asgi(app), scope)
+    del scope
+    gc.collect()
+    assert [alive() for alive in seen] == [None, None]
 
 
 def test_d24_repeated_lines_stay_in_order(forge, run):

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
-use crate::heads::{Head, Style};
+use crate::heads::{self, Style};
 
 /// What an agent may spend.
 #[pyclass(frozen, module = "forge_x402._native")]
@@ -52,14 +52,16 @@ pub(crate) fn client_parse_challenge(
     headers: &Bound<'_, PyAny>,
     body: PyBackedBytes,
 ) -> PyResult<Vec<u8>> {
-    let head = Head::read(headers, Style::Bytes)?;
-    Ok(client::parse_challenge(status, &head.lines(), &body).map_err(refused)?.to_json())
+    heads::read(headers, Style::Bytes, |head| {
+        Ok(client::parse_challenge(status, head.lines, &body).map_err(refused)?.to_json())
+    })
 }
 
 #[pyfunction]
 pub(crate) fn client_parse_diagnostic(headers: &Bound<'_, PyAny>, body: PyBackedBytes) -> PyResult<Option<Vec<u8>>> {
-    let head = Head::read(headers, Style::Bytes)?;
-    Ok(client::parse_diagnostic(&head.lines(), &body).map(|found| found.to_json()))
+    heads::read(headers, Style::Bytes, |head| {
+        Ok(client::parse_diagnostic(head.lines, &body).map(|found| found.to_json()))
+    })
 }
 
 #[pyfunction]

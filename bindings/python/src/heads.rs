@@ -15,64 +15,124 @@ pub(crate) enum Style {
     Text,
 }
 
-/// A head as the host gave it.
-#[derive(Default)]
-pub(crate) struct Head<'py> {
-    lines: Vec<Line<'py>>,
+/// A head as the host gave it, and as the engine reads it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Head<'a, 'py> {
+    /// The host's own objects, sent on where nothing changes.
+    given: &'a [Bound<'py, PyAny>],
+    pub lines: &'a [HeaderLine<'a>],
     style: Style,
 }
 
-struct Line<'py> {
-    /// The host's own object, sent on where nothing changes.
-    given: Bound<'py, PyAny>,
-    name: Half<'py>,
-    value: Half<'py>,
+/// Calls `work` with the head that any iterable of pairs of bytes or Latin-1 text is.
+pub(crate) fn read<'py, T>(
+    headers: &Bound<'py, PyAny>,
+    style: Style,
+    work: impl FnOnce(Head<'_, 'py>) -> PyResult<T>,
+) -> PyResult<T> {
+    let given = given(headers)?;
+    match plain_lines(&given) {
+        Some(lines) => work(Head { given: &given, lines: &lines, style }),
+        None => {
+            let read = given.iter().map(spelled).collect::<PyResult<Vec<_>>>()?;
+            let lines: Vec<HeaderLine<'_>> = read.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+            work(Head { given: &given, lines: &lines, style })
+        }
+    }
 }
 
-/// A name or a value; holding the object keeps its bytes.
-enum Half<'py> {
-    Bytes(Bound<'py, PyBytes>),
-    Latin1(Vec<u8>),
+/// Not inlined, like the next two: `read` has many callers, and code that several of them share is in the cache.
+#[inline(never)]
+fn given<'py>(headers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    match headers.cast::<PyList>() {
+        Ok(list) => {
+            let mut given = Vec::with_capacity(list.len());
+            given.extend(list);
+            Ok(given)
+        }
+        Err(_) => headers.try_iter()?.collect(),
+    }
 }
 
-impl<'py> Head<'py> {
-    /// Any iterable of pairs of bytes or Latin-1 text.
-    pub fn read(headers: &Bound<'py, PyAny>, style: Style) -> PyResult<Self> {
-        let lines = match headers.cast::<PyList>() {
-            Ok(list) => list.iter().map(Line::read).collect::<PyResult<_>>()?,
-            Err(_) => headers.try_iter()?.map(|line| Line::read(line?)).collect::<PyResult<_>>()?,
-        };
-        Ok(Head { lines, style })
+#[inline(never)]
+fn plain_lines<'a>(given: &'a [Bound<'_, PyAny>]) -> Option<Vec<HeaderLine<'a>>> {
+    let mut lines = Vec::with_capacity(given.len());
+    for line in given {
+        lines.push(plain(line)?);
     }
+    Some(lines)
+}
 
-    pub fn lines(&self) -> Vec<HeaderLine<'_>> {
-        self.lines.iter().map(|line| (line.name.bytes(), line.value.bytes())).collect()
+/// What `look` makes of the value of the first line with exactly this name.
+pub(crate) fn first<T>(headers: &Bound<'_, PyList>, name: &[u8], look: impl Fn(&[u8]) -> T) -> Option<T> {
+    headers.iter().find_map(|line| match plain(&line) {
+        Some((own, value)) => (own == name).then(|| look(value)),
+        None => spelled(&line).ok().filter(|(own, _)| own == name).map(|(_, value)| look(&value)),
+    })
+}
+
+/// The ordinary line: a tuple of two bytes, whose text is borrowed.
+fn plain<'a>(given: &'a Bound<'_, PyAny>) -> Option<HeaderLine<'a>> {
+    let pair = given.cast::<PyTuple>().ok()?;
+    if pair.len() != 2 {
+        return None;
     }
+    let half = |at| pair.get_borrowed_item(at).ok()?.extract::<&'a [u8]>().ok();
+    Some((half(0)?, half(1)?))
+}
 
+/// Any other line, copied.
+#[cold]
+#[inline(never)]
+fn spelled(given: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Vec<u8>)> {
+    let mut parts = given.try_iter()?;
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(name), Some(value), None) => Ok((latin1(&name?)?, latin1(&value?)?)),
+        _ => Err(PyTypeError::new_err("a header is not a pair of name and value")),
+    }
+}
+
+fn latin1(half: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(bytes) = half.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    let text = half.cast::<PyString>().map_err(|_| PyTypeError::new_err("a header is not bytes or str"))?;
+    let bytes: Option<Vec<u8>> = text.to_str()?.chars().map(|letter| u8::try_from(u32::from(letter)).ok()).collect();
+    bytes.ok_or_else(|| PyValueError::new_err("a header is not Latin-1"))
+}
+
+impl<'py> Head<'_, 'py> {
     /// The head with the edits applied; lines that stay are the host's own objects.
     pub fn edited(&self, py: Python<'py>, edits: &[Edit]) -> PyResult<Bound<'py, PyList>> {
-        let mut lines: Vec<(&[u8], Bound<'py, PyAny>)> =
-            self.lines.iter().map(|line| (line.name.bytes(), line.given.clone())).collect();
+        let made = PyList::new(py, self.given)?;
+        let mut names: Vec<&[u8]> = Vec::with_capacity(self.lines.len() + edits.len());
+        names.extend(self.lines.iter().map(|(name, _)| *name));
         for edit in edits {
-            let named = |name: &[u8]| name.eq_ignore_ascii_case(edit.name.as_bytes());
-            match (edit.op, lines.iter().position(|(name, _)| named(name))) {
+            let named = |name: &&[u8]| name.eq_ignore_ascii_case(edit.name.as_bytes());
+            let first = names.iter().position(named);
+            let kept = match (edit.op, first) {
                 (EditOp::Set, Some(first)) => {
-                    let spelling = self.text(py, lines[first].0);
-                    lines[first].1 = pair(py, spelling, self.text(py, &edit.value))?;
-                    let mut at = 0..;
-                    lines.retain(|(name, _)| at.next() <= Some(first) || !named(name));
+                    made.set_item(first, (self.text(py, names[first]), self.text(py, &edit.value)))?;
+                    first + 1
                 }
                 (EditOp::Set | EditOp::Add, _) => {
                     let spelling = match self.style {
                         Style::Bytes => self.text(py, edit.name.to_ascii_lowercase().as_bytes()),
                         Style::Text => self.text(py, edit.name.as_bytes()),
                     };
-                    lines.push((edit.name.as_bytes(), pair(py, spelling, self.text(py, &edit.value))?));
+                    made.append((spelling, self.text(py, &edit.value)))?;
+                    names.push(edit.name.as_bytes());
+                    continue;
                 }
-                (EditOp::Remove, _) => lines.retain(|(name, _)| !named(name)),
+                (EditOp::Remove, Some(first)) => first,
+                (EditOp::Remove, None) => continue,
+            };
+            while let Some(next) = names[kept..].iter().position(named) {
+                names.remove(kept + next);
+                made.del_item(kept + next)?;
             }
         }
-        PyList::new(py, lines.into_iter().map(|(_, line)| line))
+        Ok(made)
     }
 
     fn text(&self, py: Python<'py>, bytes: &[u8]) -> Bound<'py, PyAny> {
@@ -84,47 +144,4 @@ impl<'py> Head<'py> {
             }
         }
     }
-}
-
-impl<'py> Line<'py> {
-    fn read(given: Bound<'py, PyAny>) -> PyResult<Line<'py>> {
-        let (name, value) = match given.cast::<PyTuple>() {
-            Ok(pair) if pair.len() == 2 => (pair.get_item(0)?, pair.get_item(1)?),
-            _ => {
-                let mut parts = given.try_iter()?;
-                match (parts.next(), parts.next(), parts.next()) {
-                    (Some(name), Some(value), None) => (name?, value?),
-                    _ => return Err(PyTypeError::new_err("a header is not a pair of name and value")),
-                }
-            }
-        };
-        Ok(Line { name: Half::read(name)?, value: Half::read(value)?, given })
-    }
-}
-
-impl<'py> Half<'py> {
-    fn read(half: Bound<'py, PyAny>) -> PyResult<Half<'py>> {
-        match half.cast_into::<PyBytes>() {
-            Ok(bytes) => Ok(Half::Bytes(bytes)),
-            Err(other) => {
-                let other = other.into_inner();
-                let text =
-                    other.cast::<PyString>().map_err(|_| PyTypeError::new_err("a header is not bytes or str"))?;
-                let bytes: Option<Vec<u8>> =
-                    text.to_str()?.chars().map(|letter| u8::try_from(u32::from(letter)).ok()).collect();
-                bytes.map(Half::Latin1).ok_or_else(|| PyValueError::new_err("a header is not Latin-1"))
-            }
-        }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Half::Bytes(bytes) => bytes.as_bytes(),
-            Half::Latin1(bytes) => bytes,
-        }
-    }
-}
-
-fn pair<'py>(py: Python<'py>, name: Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    Ok(PyTuple::new(py, [name, value])?.into_any())
 }

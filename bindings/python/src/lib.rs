@@ -3,10 +3,14 @@
 //! Heads cross as the lists the host has (ASGI: tuples of bytes; WSGI: tuples of text), bodies as bytes. A verdict carries
 //! the edited head as a new list, so a phase is one crossing. The interpreter is let go only around the calls that block.
 
+mod answer;
+mod asgi;
+mod asked;
 mod client;
 mod heads;
 mod verdict;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
 use std::time::Duration;
 
@@ -25,6 +29,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Engine>()?;
     module.add_class::<Exchange>()?;
     module.add_class::<Verdict>()?;
+    module.add_class::<asgi::Asgi>()?;
+    module.add_class::<answer::Answer>()?;
     module.add_class::<client::ClientBudget>()?;
     for function in [
         wrap_pyfunction!(client::client_parse_challenge, module)?,
@@ -47,6 +53,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, module = "forge_x402._native")]
 struct Engine {
     inner: forge_x402::Engine,
+    /// When there may be a line to log again, in milliseconds of the monotonic clock.
+    next_log: AtomicU64,
 }
 
 /// `None` once ended.
@@ -60,7 +68,7 @@ impl Engine {
     #[new]
     fn new(options_json: &[u8]) -> PyResult<Engine> {
         forge_x402::Engine::open(options_json)
-            .map(|inner| Engine { inner })
+            .map(|inner| Engine { inner, next_log: AtomicU64::new(0) })
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
@@ -76,10 +84,10 @@ impl Engine {
         headers: &Bound<'py, PyAny>,
         client_ip: Option<PyBackedStr>,
     ) -> PyResult<Option<(Exchange, Verdict)>> {
-        let head = Head::read(headers, Style::default())?;
-        let lines = head.lines();
-        let request = request_head(&method, &target, &lines, client_ip.as_deref());
-        begun(py, self.inner.on_request_with(Now::read, &request), &head)
+        heads::read(headers, Style::default(), |head| {
+            let request = request_head(&method, &target, head.lines, client_ip.as_deref());
+            begun(py, self.inner.on_request_with(Now::read, &request), &head)
+        })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -97,16 +105,23 @@ impl Engine {
         body: Option<PyBackedBytes>,
         text: bool,
     ) -> PyResult<Option<(Exchange, Verdict)>> {
-        let (asked, head) = (Head::read(request_headers, Style::default())?, Head::read(headers, style(text))?);
-        let (asked_lines, lines) = (asked.lines(), head.lines());
-        let request = request_head(&method, &target, &asked_lines, client_ip.as_deref());
-        let response = response_head(status, &lines, route.as_deref(), body.as_deref());
-        begun(py, self.inner.on_response_late(Now::read(), &request, &response), &head)
+        heads::read(request_headers, Style::default(), |asked| {
+            let request = request_head(&method, &target, asked.lines, client_ip.as_deref());
+            heads::read(headers, style(text), |head| {
+                let response = response_head(status, head.lines, route.as_deref(), body.as_deref());
+                begun(py, self.inner.on_response_late(Now::read(), &request, &response), &head)
+            })
+        })
     }
 
     /// Lines for the merchant's log, as JSON text.
     fn diagnostics(&self) -> String {
         self.inner.diagnostics()
+    }
+
+    /// Asked when an exchange ends: whether it is time, once a second, to look for lines to log.
+    fn is_log_due(&self) -> bool {
+        self.is_log_due_at(Now::read())
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -196,6 +211,16 @@ impl Engine {
     }
 }
 
+impl Engine {
+    fn is_log_due_at(&self, now: Now) -> bool {
+        let due = now.monotonic_ms >= self.next_log.load(Ordering::Relaxed);
+        if due {
+            self.next_log.store(now.monotonic_ms + LOG_INTERVAL_MS, Ordering::Relaxed);
+        }
+        due
+    }
+}
+
 #[pymethods]
 impl Exchange {
     /// `headers`: the request's, which the verdict's edits are applied to.
@@ -205,9 +230,8 @@ impl Exchange {
         body: PyBackedBytes,
         headers: &Bound<'py, PyAny>,
     ) -> PyResult<Verdict> {
-        let head = Head::read(headers, Style::default())?;
         let made = self.now(|exchange| exchange.on_request_body(Now::read(), &body));
-        Verdict::new(py, made.unwrap_or_default(), &head)
+        heads::read(headers, Style::default(), |head| Verdict::new(py, made.unwrap_or_default(), &head))
     }
 
     #[pyo3(signature = (status, headers, route=None, body=None, text=false))]
@@ -220,11 +244,11 @@ impl Exchange {
         body: Option<PyBackedBytes>,
         text: bool,
     ) -> PyResult<Verdict> {
-        let head = Head::read(headers, style(text))?;
-        let lines = head.lines();
-        let response = response_head(status, &lines, route.as_deref(), body.as_deref());
-        let made = self.now(|exchange| exchange.on_response(Now::read(), &response));
-        Verdict::new(py, made.unwrap_or_default(), &head)
+        heads::read(headers, style(text), |head| {
+            let response = response_head(status, head.lines, route.as_deref(), body.as_deref());
+            let made = self.now(|exchange| exchange.on_response(Now::read(), &response));
+            Verdict::new(py, made.unwrap_or_default(), &head)
+        })
     }
 
     /// BLOCKS for `limit_ms` at most.
@@ -262,7 +286,7 @@ impl Exchange {
 fn begun(
     py: Python<'_>,
     made: Option<(forge_x402::Exchange, forge_x402::Verdict)>,
-    head: &Head<'_>,
+    head: &Head<'_, '_>,
 ) -> PyResult<Option<(Exchange, Verdict)>> {
     let Some((exchange, made)) = made else { return Ok(None) };
     Ok(Some((Exchange { inner: Mutex::new(Some(exchange)) }, Verdict::new(py, made, head)?)))
@@ -296,6 +320,9 @@ fn response_head<'a>(
 fn style(text: bool) -> Style {
     if text { Style::Text } else { Style::Bytes }
 }
+
+/// Milliseconds between two looks for lines to log.
+const LOG_INTERVAL_MS: u64 = 1_000;
 
 /// A contained panic is counted in the stats; Rust's own report on stderr would only alarm the host's operator.
 fn silence_panics() {

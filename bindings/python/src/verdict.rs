@@ -44,8 +44,17 @@ impl Verdict {
 }
 
 impl Verdict {
+    /// Status, head and body of a reply.
+    pub fn answer<'py>(&self, py: Python<'py>) -> PyResult<(u16, Bound<'py, PyList>, Bound<'py, PyBytes>)> {
+        let line =
+            |edit: &Edit| (PyBytes::new(py, edit.name.to_ascii_lowercase().as_bytes()), PyBytes::new(py, &edit.value));
+        let headers = PyList::new(py, self.edits.iter().map(line))?;
+        let body = self.body.as_ref().map_or_else(|| PyBytes::new(py, b""), |body| body.bind(py).clone());
+        Ok((self.http_status, headers, body))
+    }
+
     /// `head`: what the edits are applied to.
-    pub fn new(py: Python<'_>, made: forge_x402::Verdict, head: &Head<'_>) -> PyResult<Verdict> {
+    pub fn new(py: Python<'_>, made: forge_x402::Verdict, head: &Head<'_, '_>) -> PyResult<Verdict> {
         let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
         // A reply is an answer of its own: its edits are all its headers.
         let stays = made.edits.is_empty() || made.action == Action::Reply;

@@ -23,8 +23,6 @@ logger = logging.getLogger("forge_x402")
 
 #: The longest the end of the process is held up, for all engines together.
 EXIT_LIMIT_MS = 800
-#: Seconds between two looks for lines to log.
-_LOG_INTERVAL = 1.0
 _alive = weakref.WeakSet()
 
 
@@ -34,7 +32,6 @@ class Forge:
     def __init__(self, **options):
         self.engine = None
         self._options = options
-        self._next_log = 0.0
         self._routes_seen = False
         self._unread = 0
         self._next_unread = 0.0
@@ -81,20 +78,17 @@ class Forge:
         """Takes the lines that would go to the logger `forge_x402`: faults of options, an unreachable backend."""
         return [] if self.engine is None else json.loads(self.engine.diagnostics())
 
-    def _pulse(self):
-        """Called when an exchange ends: now and then there is a line to log."""
-        now = time.monotonic()
-        if now >= self._next_log:
-            self._next_log = now + _LOG_INTERVAL
-            self._log()
-
-    def _count_unread(self, what):
-        """Called in an exception handler: what could not be read has passed; said once a minute."""
+    def _count_unread(self, what, error):
+        """Called with what could not be read and has passed; said once a minute."""
         self._unread += 1
         now = time.monotonic()
         if now >= self._next_unread:
             self._next_unread = now + 60
-            logger.warning("%s", what, exc_info=True)
+            try:
+                # An error of the extension module has been nowhere yet that a traceback could name.
+                raise error
+            except Exception:
+                logger.warning("%s", what, exc_info=True)
 
     def _log(self):
         for line in self.diagnostics():

@@ -3,7 +3,7 @@
 Every method returns at once unless it says BLOCKS. Objects may be used from any thread; an exchange from one at a time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Literal, final
 
 _Headers = Iterable[tuple[bytes, bytes]] | Iterable[tuple[str, str]]
@@ -79,6 +79,8 @@ class Engine:
         """`None`: let the answer pass."""
     def diagnostics(self) -> str:
         """Takes the lines for the log, as a JSON array of strings."""
+    def is_log_due(self) -> bool:
+        """Whether it is time, once a second, to look for lines to log. Asked when an exchange ends."""
     def stats(self) -> dict[str, Any]: ...
     def flush(self, limit_ms: int) -> bool:
         """BLOCKS for `limit_ms` at most; other Python threads run."""
@@ -95,6 +97,54 @@ class Engine:
     def verify_id(
         self, feedback_id: str, unix_ms: int | None = None
     ) -> Literal["valid", "malformed", "bad_signature", "expired"]: ...
+
+@final
+class Answer:
+    """The answer of one ASGI request. One task at a time, any thread."""
+
+    @property
+    def ahead(self) -> Verdict | None:
+        """What to do before the application runs."""
+    @property
+    def receive(self) -> Callable[[], Awaitable[Any]]:
+        """What the application receives through, where nothing is ahead."""
+    def send(self, message: Any) -> Awaitable[None]:
+        """The application's send."""
+    def close(self, error: BaseException | None) -> Awaitable[None] | None:
+        """The application has returned or raised. Await what is given and call again, until it is `None`."""
+    def runs_in(self, scope: dict[str, Any]) -> None:
+        """The application has another scope than the server's."""
+    def completes(self, gone: bool) -> None:
+        """The last message is about to be sent. `gone`: the server knows that the client has left."""
+    def end(self) -> None:
+        """It is sent: writes the events."""
+    def send_failed(self) -> None:
+        """The server's send has raised OSError."""
+    def disconnected(self) -> None:
+        """The application has received `http.disconnect`."""
+    def on_request_body(self, body: bytes) -> Verdict:
+        """As `Exchange.on_request_body`, with the headers of the scope."""
+    def wait(self, limit_ms: int) -> Verdict:
+        """After action 3. BLOCKS for `limit_ms` at most, never longer than 3 s; other Python threads run."""
+    def reply(self, verdict: Verdict) -> Awaitable[None]:
+        """Answers in the application's place, after action 1."""
+
+@final
+class Asgi:
+    """What the answers of one ASGI application share. The functions are those of `_answer.py`."""
+
+    def __new__(
+        cls,
+        engine: Engine,
+        forge: Any,
+        nothing: Callable[[], Awaitable[None]],
+        send_all: Callable[..., Awaitable[None]],
+        watched: Callable[..., Callable[[], Awaitable[Any]]],
+    ) -> Asgi: ...
+    def begin(
+        self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
+    ) -> Answer | None:
+        """Looks at a request. `None`: not HTTP, or another layer of ours has it. Raises where it cannot be read."""
 
 class ClientBudget:
     def __init__(self, limits_json: bytes) -> None: ...

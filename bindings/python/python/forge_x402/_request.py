@@ -1,14 +1,6 @@
-"""The request side of ASGI: the target as it stood on the wire, a body read ahead, and the same messages again."""
+"""The request side of ASGI: a body read ahead, and the same messages again."""
 
 from collections import deque
-from urllib.parse import quote
-
-
-def target_of(scope):
-    """The request target; servers that do not keep it give the decoded path."""
-    path = scope.get("raw_path") or quote(scope["path"], safe="/~!$&'()*+,;=:@").encode("ascii")
-    query = scope.get("query_string")
-    return path + b"?" + query if query else path
 
 
 async def read_body(receive, limit):

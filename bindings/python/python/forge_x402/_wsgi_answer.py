@@ -116,7 +116,8 @@ class Answer:
         if not self._ended and self.exchange is not None:
             self._ended = True
             self.exchange.end(outcome, self._status if status is None else status, self._bytes)
-            self._forge._pulse()
+            if self._forge.engine.is_log_due():
+                self._forge._log()
 
     def _judge(self, body):
         """Asks the engine about the head, with the body if there is one. What fails here passes."""
@@ -128,8 +129,8 @@ class Answer:
             late = self._forge.engine.on_response_late
             begun = late(*self._request, self._status, headers, route, body, text=True)
             self.exchange, self._verdict = (None, None) if begun is None else begun
-        except Exception:
-            self._forge._count_unread("an answer passed unchanged")
+        except Exception as error:
+            self._forge._count_unread("an answer passed unchanged", error)
             self._verdict = None
 
     def _route(self):

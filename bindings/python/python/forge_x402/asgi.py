@@ -4,14 +4,12 @@ Pure ASGI: the application runs in the caller's task, with its own context varia
 an HTTP request, and every message this file does not know, goes through as it is.
 """
 
-from ._answer import Answer
+from ._answer import close, nothing, send_all, watched
 from ._forge import Forge
 from ._offloop import off_loop
-from ._request import Replay, read_body, target_of
+from ._request import Replay, read_body
 
 WANT_BODY, WAIT, REPLY = 2, 3, 1
-#: In a scope: a layer of ours has it, another one passes.
-MARK = "forge_x402"
 #: Milliseconds for which an agent that rates may wait for the backend.
 WAIT_LIMIT_MS = 3_000
 
@@ -24,79 +22,58 @@ class ForgeMiddleware:
     def __init__(self, app, forge=None, **options):
         self.app = app
         self.forge = Forge(**options) if forge is None else forge
+        self._begin = _pass
+        if self.forge.engine is not None:
+            from ._native import Asgi
+
+            self._begin = Asgi(self.forge.engine, self.forge, nothing, send_all, watched).begin
 
     async def __call__(self, scope, receive, send):
-        engine = self.forge.engine
-        if scope["type"] != "http" or engine is None or MARK in scope:
+        try:
+            answer = self._begin(scope, receive, send)
+        except Exception as error:
+            self.forge._count_unread("a request passed unread", error)
+            answer = None
+        if answer is None:
             if scope["type"] == "lifespan":
                 send = self._flushing(send)
             return await self.app(scope, receive, send)
-        if not self.forge._routes_seen:
-            self.forge._look_at_routes(scope.get("app", self.app))
-        client = scope.get("client")
-        request = (scope["method"], target_of(scope), scope["headers"], client[0] if client else None)
         try:
-            begun = engine.on_request(*request)
-        except Exception:
-            self.forge._count_unread("a request passed unread")
-            return await self.app(scope, receive, send)
-        scope[MARK] = True
-        if begun is not None:
-            return await self._exchange(begun, request, scope, receive, send)
-
-        # Nothing to do, unless the answer turns out to be a challenge.
-        answer = None
-
-        def watch(message):
-            nonlocal answer
-            if answer is None:
-                if message.get("status") != 402:
-                    return send(message)
-                answer = Answer(self.forge, None, request, scope, receive, send)
-            return answer.send(message)
-
-        try:
-            await self.app(scope, receive, watch)
-        except BaseException as error:
-            if answer is not None:
-                await answer.close(error)
-            raise
-        if answer is not None:
-            await answer.close(None)
-
-    async def _exchange(self, begun, request, scope, receive, send):
-        exchange, verdict = begun
-        answer = Answer(self.forge, exchange, request, scope, receive, send)
-        try:
-            target, headers = verdict.target, None
-            if verdict.action == WANT_BODY:
-                limit = verdict.body_limit
-                messages, body = await read_body(receive, limit)
-                if body is not None:
-                    verdict = exchange.on_request_body(body[: limit + 1], scope["headers"])
-                    headers = verdict.headers
-                    if verdict.body is not None:
-                        messages = [{"type": "http.request", "body": verdict.body, "more_body": False}]
-                receive = Replay(receive, messages)
-            if verdict.action == WAIT:
-                # The thread that waits owns the exchange, whatever becomes of this task.
-                answer.exchange = None
-                verdict = await off_loop(exchange.wait, WAIT_LIMIT_MS)
-                answer.exchange = exchange
-            if verdict.action == REPLY:
-                await answer.reply(verdict)
-            elif target is None and headers is None:
-                await self.app(scope, answer.watched(receive), answer.send)
+            if not self.forge._routes_seen:
+                self.forge._look_at_routes(scope.get("app", self.app))
+            if answer.ahead is None:
+                await self.app(scope, answer.receive, answer.send)
             else:
-                await self._edited(target, headers, scope, answer.watched(receive), answer)
+                await self._prepared(answer, answer.ahead, scope, receive)
         except BaseException as error:
-            await answer.close(error)
+            await close(answer, error)
             raise
-        await answer.close(None)
+        if (sending := answer.close(None)) is not None:
+            await sending
+            await close(answer, None)
 
-    async def _edited(self, target, headers, scope, receive, answer):
-        """Runs the application with a changed request; what it adds to the scope is seen outside as without us."""
-        inner = answer.scope = dict(scope)
+    async def _prepared(self, answer, verdict, scope, receive):
+        """Does what has to be done before the application runs, if it still does."""
+        target, headers = verdict.target, None
+        if verdict.action == WANT_BODY:
+            limit = verdict.body_limit
+            messages, body = await read_body(receive, limit)
+            if body is not None:
+                verdict = answer.on_request_body(body[: limit + 1])
+                headers = verdict.headers
+                if verdict.body is not None:
+                    messages = [{"type": "http.request", "body": verdict.body, "more_body": False}]
+            receive = Replay(receive, messages)
+        if verdict.action == WAIT:
+            verdict = await off_loop(answer.wait, WAIT_LIMIT_MS)
+        if verdict.action == REPLY:
+            return await answer.reply(verdict)
+        receive = watched(answer, receive)
+        if target is None and headers is None:
+            return await self.app(scope, receive, answer.send)
+        # What the application adds to the changed scope is seen outside as without us.
+        inner = dict(scope)
+        answer.runs_in(inner)
         if target is not None:
             inner["query_string"] = target.partition(b"?")[2]
         if headers is not None:
@@ -114,3 +91,7 @@ class ForgeMiddleware:
             await send(message)
 
         return flushing
+
+
+def _pass(scope, receive, send):
+    """Where there is no engine nothing is ours."""

@@ -36,8 +36,8 @@ class ForgeWSGI:
         request = (environ["REQUEST_METHOD"], _target_of(environ), headers, environ.get("REMOTE_ADDR"))
         try:
             begun = engine.on_request(*request)
-        except Exception:
-            self.forge._count_unread("a request passed unread")
+        except Exception as error:
+            self.forge._count_unread("a request passed unread", error)
             return self.app(environ, start_response)
         answer = Answer(self.forge, request, environ, start_response)
         if begun is not None:

@@ -2,15 +2,17 @@
 // One exchange on a Node request and response: what the engine says in each phase, and how it ended. What the framework knows
 // better (target, client address, route pattern) it is told by `host`.
 
+const { forget, watch } = require("./connections.js");
 const { requestHead } = require("./wire.js");
 
 /** How long a closed exchange waits for its handler to end: payment is settled after the client has gone. */
 const CLOSE_GRACE_MS = 120_000;
 
 class Judge {
-  /** `context`: see phases.js. */
-  constructor(context, req, res) {
+  /** `context`: see phases.js. `shared`: a listener on this response would be dear, see hooks.js. */
+  constructor(context, req, res, shared) {
     this.context = context;
+    this.shared = shared;
     this.req = req;
     this.res = res;
     // Kept, because each look at a request or response of Express is a search.
@@ -25,6 +27,8 @@ class Judge {
     this.bytes = 0;
     this.timer = undefined;
     this.knownMethod = undefined;
+    /** The connection that tells when it closes; null: the response does. */
+    this.socket = null;
     /** What holds the response, from the merchant's turn on; see hold.js. */
     this.held = undefined;
   }
@@ -68,7 +72,14 @@ class Judge {
 
   begin(exchange) {
     this.exchange = exchange;
-    // Comes after `finish` too. Twice does no harm, and `once` costs more.
+    const { socket } = this.req;
+    if (!this.shared || typeof socket?.once !== "function") return this.listen();
+    this.socket = socket;
+    return watch(socket, this);
+  }
+
+  /** `close` comes after `finish` too. Twice does no harm, and `once` costs more. */
+  listen() {
     this.res.on("close", () => this.close());
   }
 
@@ -87,9 +98,18 @@ class Judge {
     this.end(this.req.socket?.errored ? "aborted" : "delivered");
   }
 
-  /** The handler has ended; if the client had left before, nothing else will be told. */
+  /** The handler has ended its answer. */
   handled() {
+    if (this.exchange === null) return;
+    // If the client had left before, nothing else will be told.
     if (this.closed) this.end("aborted");
+    // The system has taken all of it, as it does of a small answer.
+    else if (this.socket !== null) this.res.writableFinished ? this.finish() : this.listen();
+  }
+
+  /** Somebody may have ended the answer behind our back. */
+  look() {
+    if (this.res.writableFinished) this.finish();
   }
 
   /** Closed: if the handler has ended, that was all; else settlement may still be under way. */
@@ -102,7 +122,8 @@ class Judge {
   }
 
   end(outcome) {
-    clearTimeout(this.timer);
+    if (this.timer !== undefined) clearTimeout(this.timer);
+    if (this.socket !== null) forget(this.socket, this);
     this.exchange?.end(this.outcome ?? outcome, this.status ?? this.res.statusCode, this.bytes);
     this.exchange = null;
     this.over = true;

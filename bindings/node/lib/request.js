@@ -8,7 +8,8 @@ function target(req) {
 
 /** The client's address: after Express's own proxy trust where that is switched on, else the other end of the socket. */
 function clientIp(req) {
-  const trusts = req.app?.settings?.["trust proxy"];
+  // Express shows its application on the prototype; on the request itself it would be searched for, see hooks.js.
+  const trusts = (Object.getPrototypeOf(req).app ?? req.app)?.settings?.["trust proxy"];
   return (trusts ? req.ip : undefined) ?? req.socket?.remoteAddress ?? "";
 }
 

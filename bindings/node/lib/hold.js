@@ -4,6 +4,7 @@
 
 const { applyEdits, readHead } = require("./head.js");
 const { Places, holdOf } = require("./hooks.js");
+const { peek } = require("./peek.js");
 const { WANT_BODY } = require("./verdict.js");
 
 /** The longest text that is handed over as such, in bytes. */
@@ -263,7 +264,7 @@ function finalEnd(held, res, chunk, encoding, callback, args) {
       const [last, done] = normalise(chunk, encoding, callback);
       const whole = held.chunks === undefined ? last : wholeOf(held.chunks, last);
       const none = whole === undefined || held.bodyNone;
-      const verdict = held.decide(held.status ?? res.statusCode, none ? undefined : whole, none);
+      const verdict = held.decide(held.status ?? peek(res, "statusCode"), none ? undefined : whole, none);
       held.releaseHead();
       const wasHeld = held.chunks !== undefined;
       held.chunks = undefined;

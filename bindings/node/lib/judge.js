@@ -3,6 +3,7 @@
 // better (target, client address, route pattern) it is told by `host`.
 
 const { forget, watch } = require("./connections.js");
+const { peek } = require("./peek.js");
 const { requestHead } = require("./wire.js");
 
 /** How long a closed exchange waits for its handler to end: payment is settled after the client has gone. */
@@ -17,7 +18,7 @@ class Judge {
     this.res = res;
     // Kept, because each look at a request or response of Express is a search.
     this.target = context.host.target(req);
-    this.lines = req.rawHeaders;
+    this.lines = peek(req, "rawHeaders");
     this.exchange = null;
     /** Nothing that comes now is judged again. */
     this.over = false;
@@ -49,7 +50,7 @@ class Judge {
   /** Whether a response is worth a look: a paid one, or a challenge. `status`: where it is not that of the response. */
   concerns(status) {
     if (this.exchange !== null) return true;
-    return !this.over && (status ?? this.res.statusCode) === 402 && !this.res.headersSent;
+    return !this.over && (status ?? peek(this.res, "statusCode")) === 402 && !peek(this.res, "headersSent");
   }
 
   response(status, head, body, bodyNone) {
@@ -63,7 +64,7 @@ class Judge {
   }
 
   get method() {
-    return (this.knownMethod ??= this.req.method);
+    return (this.knownMethod ??= peek(this.req, "method"));
   }
 
   head() {
@@ -72,7 +73,7 @@ class Judge {
 
   begin(exchange) {
     this.exchange = exchange;
-    const { socket } = this.req;
+    const socket = peek(this.req, "socket");
     if (!this.shared || typeof socket?.once !== "function") return this.listen();
     this.socket = socket;
     return watch(socket, this);
@@ -95,7 +96,7 @@ class Judge {
 
   /** Finished, says Node also of what it could not write: the socket knows better. */
   finish() {
-    this.end(this.req.socket?.errored ? "aborted" : "delivered");
+    this.end(peek(this.req, "socket")?.errored ? "aborted" : "delivered");
   }
 
   /** The handler has ended its answer. */
@@ -104,7 +105,7 @@ class Judge {
     // If the client had left before, nothing else will be told.
     if (this.closed) this.end("aborted");
     // The system has taken all of it, as it does of a small answer.
-    else if (this.socket !== null) this.res.writableFinished ? this.finish() : this.listen();
+    else if (this.socket !== null) peek(this.res, "writableFinished") ? this.finish() : this.listen();
   }
 
   /** Somebody may have ended the answer behind our back. */

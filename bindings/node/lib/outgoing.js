@@ -4,6 +4,8 @@
 // getHeaders() copies it, and setHeader() looks at each character of a value that the engine has made of allowed ones: both together
 // cost about as much as the rest of what we do. What is not exactly as known here is left to the public functions.
 
+const { peek } = require("./peek.js");
+
 /** Undefined: not looked for yet; null: this Node, or what stands in its place, keeps headers otherwise. */
 let known;
 
@@ -14,23 +16,32 @@ function tableOf(res) {
     if (!(res.getHeaderNames?.().length > 0)) return null;
     known = find(res);
   }
-  return known === null ? null : (res[known.symbol] ?? null);
+  return known === null ? null : (peek(res, known.symbol) ?? null);
 }
 
 /** Whether what is written into the table is what setHeader() would have written: it is Node's own, and the head has not been sent. */
 function mayWrite(res) {
-  return res.setHeader === known.setHeader && !res.headersSent;
+  return peek(res, "setHeader") === known.setHeader && !peek(res, "headersSent");
 }
 
 /** Applies a verdict's edits; a line that is there keeps its place and spelling. */
 function edit(res, table, edits) {
   for (let at = 0; at + 2 < edits.length; at += 3) {
     const name = edits[at + 1];
-    const lower = name.toLowerCase();
+    const lower = lowerOf(name);
     if (edits[at] !== "R") table[lower] = [table[lower]?.[0] ?? name, edits[at + 2]];
     else if (REMEMBERED.has(lower)) res.removeHeader(lower);
     else delete table[lower];
   }
+}
+
+/** The engine names few headers, and says them again and again. */
+const lowered = new Map();
+
+function lowerOf(name) {
+  let lower = lowered.get(name);
+  if (lower === undefined) lowered.set(name, (lower = name.toLowerCase()));
+  return lower;
 }
 
 /** Of these Node remembers that they were removed, and does not add its own. */

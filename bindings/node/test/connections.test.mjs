@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import connections from "../lib/connections.js";
+import { Judge } from "../lib/judge.js";
 
 const { forget, watch } = connections;
 
@@ -23,4 +24,21 @@ test("one listener a connection tells those under way that it has closed, and no
   assert.deepEqual(told.splice(0), ["two looked at"]);
   socket.emit("close");
   assert.deepEqual(told, ["two closed", "three closed"]);
+});
+
+test("an exchange whose answer has gone out past us ends when the connection's next one begins", () => {
+  const socket = new EventEmitter();
+  const context = { host: { target: () => "/" }, report: assert.fail };
+  const ended = [];
+  const begin = (name) => {
+    const res = { writableFinished: false, statusCode: 200 };
+    new Judge(context, { rawHeaders: [], socket }, res, true).begin({ end: (outcome) => ended.push([name, outcome]) });
+    return res;
+  };
+  const first = begin("first");
+  begin("second");
+  assert.deepEqual(ended, []);
+  first.writableFinished = true;
+  begin("third");
+  assert.deepEqual(ended, [["first", "delivered"]]);
 });

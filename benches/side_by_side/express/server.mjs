@@ -1,4 +1,4 @@
-// One merchant in a process of its own: `server.mjs real|stub bare|ours <facilitator> <backend>`. Tells its port to the parent,
+// One merchant in a process of its own: `server.mjs real|stub bare|empty|ours <facilitator> <backend>`. Tells its port to the parent,
 // and its CPU time whenever asked.
 
 import { createRequire } from "node:module";
@@ -6,7 +6,12 @@ import { startMerchant } from "../../../tests/e2e/merchant.mjs";
 import { loadForge } from "../../../tests/e2e/lib/forge.mjs";
 
 const [layer, side, facilitatorUrl, backendUrl] = process.argv.slice(2);
-const outer = side === "ours" ? [loadForge().createForge({ apiKey: "ffk_bench_key", publicUrl: "https://api.example.com", backendUrl }).middleware()] : [];
+const outer = {
+  bare: () => [],
+  // What Express takes for any middleware, whatever it does.
+  empty: () => [(_req, _res, next) => next()],
+  ours: () => [loadForge().createForge({ apiKey: "ffk_bench_key", publicUrl: "https://api.example.com", backendUrl }).middleware()],
+}[side]();
 const { port } = layer === "real" ? await startMerchant({ facilitatorUrl, outer }) : await startStub();
 
 process.on("message", () => {

@@ -5,7 +5,7 @@
 // than all that is done with it.
 
 const { readVerdict } = require("./verdict.js");
-const { written } = require("./wire.js");
+const { apart, responseHead, scratch, write } = require("./wire.js");
 
 /** So many wait to be used again, in an engine. */
 const SPARE = 256;
@@ -24,13 +24,16 @@ class Exchanges {
   /** @returns {{exchange: Exchange, verdict: object} | null} null: nothing to do before the response. */
   onRequest(head) {
     const native = this.#spare.pop() ?? this.#make();
-    return this.#begun(native, this.#engine.onRequest(written(head), head.length, native));
+    write(head, undefined, true);
+    return this.#begun(native, this.#engine.onRequest(scratch(), head.length, native));
   }
 
-  /** For a request that got null and is answered 402. Null: let the response pass. */
+  /** For a request that got null and is answered 402. Null: let the response pass. `body`: see wire.js. */
   onResponseLate(head, status, route, lines, body, bodyNone) {
     const native = this.#spare.pop() ?? this.#make();
-    return this.#begun(native, this.#engine.onResponseLate(written(head), head.length, status, route, lines, body, bodyNone, native));
+    const heads = head + responseHead(route, lines);
+    const size = write(heads, body, bodyNone);
+    return this.#begun(native, this.#engine.onResponseLate(scratch(), head.length, heads.length, status, size, apart(body, size), native));
   }
 
   #begun(native, told) {
@@ -56,8 +59,11 @@ class Exchange {
     return readVerdict(this.#native.onRequestBody(body));
   }
 
+  /** `body`: see wire.js. */
   onResponse(status, route, lines, body, bodyNone) {
-    return readVerdict(this.#native.onResponse(status, route, lines, body, bodyNone));
+    const head = responseHead(route, lines);
+    const size = write(head, body, bodyNone);
+    return readVerdict(this.#native.onResponse(scratch(), head.length, status, size, apart(body, size)));
   }
 
   /** Asks the backend on another thread. */
@@ -65,13 +71,17 @@ class Exchange {
     return readVerdict(await this.#native.wait(limitMs));
   }
 
-  /** Ends it; nothing may be asked of it any more. */
+  /** Ends it; nothing may be asked of it any more. `outcome`: "delivered", "aborted" or "failed". */
   end(outcome, status, bytes) {
     const native = this.#native;
     this.#native = ENDED;
-    if (native.end(outcome, status, bytes)) this.#exchanges.giveBack(native);
+    if (native.end(OUTCOMES[outcome] ?? UNKNOWN, status, bytes)) this.#exchanges.giveBack(native);
   }
 }
+
+/** As src/exchange.rs counts them. */
+const OUTCOMES = { delivered: 0, aborted: 1, failed: 2 };
+const UNKNOWN = 3;
 
 /** Stands behind an exchange that has ended: whatever is asked of it passes. */
 const ENDED = { onRequestBody: () => "", onResponse: () => "", wait: async () => "", end: () => false };

@@ -1,16 +1,25 @@
 "use strict";
 // Reads the head a ServerResponse is about to send, and applies edits to it in the form the handler used.
 
+const outgoing = require("./outgoing.js");
+
 /**
  * The final header lines: what was set on the response, overlaid with what `writeHead` was given.
- * @returns {{flat: string, names: string[], explicit: any}} `name\nvalue` repeated, the names as they are spelt, and the headers
- *   argument of writeHead, if any.
+ * @returns {{flat: string, table?: object, names?: string[], explicit?: any}} `name\nvalue` repeated; the table that holds all of
+ *   them, see outgoing.js, or else the names as they are spelt, and the headers argument of writeHead, if any.
  */
 function readHead(res, args) {
   const explicit = headersArgument(args);
+  const table = explicit === undefined ? outgoing.tableOf(res) : null;
+  if (table === null) return readByName(res, explicit);
+  let flat = "";
+  for (const lower in table) flat = withLines(flat, table[lower][0], table[lower][1]);
+  return { flat, table };
+}
+
+function readByName(res, explicit) {
   const given = explicit === undefined ? undefined : pairs(explicit);
   const overridden = given === undefined ? undefined : new Set(given.map(([name]) => name.toLowerCase()));
-  // All at once: on a response of Express each call on it costs as much as the whole list.
   const set = res.getHeaders();
   const lower = Object.keys(set);
   const names = res.getRawHeaderNames?.() ?? lower.slice();
@@ -32,13 +41,17 @@ function readHead(res, args) {
  */
 function applyEdits(res, args, head, edits) {
   if (edits.length === 0) return args;
+  if (head.table !== undefined && outgoing.mayWrite(res)) {
+    outgoing.edit(res, head.table, edits);
+    return args;
+  }
   // With nothing set on the response, Node sends writeHead's headers as they are (duplicates and all): stay on that path.
   const onlyExplicit = head.explicit !== undefined && res.getHeaderNames().length === 0;
   let explicit = head.explicit === undefined ? undefined : copy(head.explicit);
   for (let at = 0; at + 2 < edits.length; at += 3) {
     const [op, plain, value] = [edits[at], edits[at + 1], edits[at + 2]];
     const lower = plain.toLowerCase();
-    const name = head.names.find((one) => one.length === lower.length && one.toLowerCase() === lower) ?? plain;
+    const name = spelling(head, lower) ?? plain;
     const inExplicit = explicit !== undefined && has(explicit, lower);
     if (inExplicit || onlyExplicit) explicit = op === "R" ? without(explicit, lower) : withValue(explicit, lower, name, value);
     if (!onlyExplicit) {
@@ -48,6 +61,12 @@ function applyEdits(res, args, head, edits) {
   }
   if (explicit === undefined) return args;
   return typeof args[1] === "string" ? [args[0], args[1], explicit] : args.length > 2 ? [args[0], args[1], explicit] : [args[0], explicit];
+}
+
+/** How the head spells a name; undefined where it has no such line. */
+function spelling({ table, names }, lower) {
+  if (table !== undefined) return table[lower]?.[0];
+  return names.find((one) => one.length === lower.length && one.toLowerCase() === lower);
 }
 
 /** The headers among the arguments of writeHead(status[, message][, headers]). */

@@ -4,6 +4,7 @@
 
 const { applyEdits, readHead } = require("./head.js");
 const { Places, holdOf } = require("./hooks.js");
+const { peek } = require("./peek.js");
 const { WANT_BODY } = require("./verdict.js");
 
 /** The longest text that is handed over as such, in bytes. */
@@ -261,9 +262,9 @@ function finalEnd(held, res, chunk, encoding, callback, args) {
   return held.guarded(
     () => {
       const [last, done] = normalise(chunk, encoding, callback);
-      const whole = held.chunks === undefined ? last : Buffer.concat(last === undefined ? held.chunks : [...held.chunks, last]);
+      const whole = held.chunks === undefined ? last : wholeOf(held.chunks, last);
       const none = whole === undefined || held.bodyNone;
-      const verdict = held.decide(held.status ?? res.statusCode, none ? undefined : whole, none);
+      const verdict = held.decide(held.status ?? peek(res, "statusCode"), none ? undefined : whole, none);
       held.releaseHead();
       const wasHeld = held.chunks !== undefined;
       held.chunks = undefined;
@@ -309,8 +310,16 @@ function normalise(chunk, encoding, callback) {
   if (typeof chunk === "function") return [undefined, chunk];
   const done = typeof encoding === "function" ? encoding : callback;
   if (chunk === undefined || chunk === null) return [undefined, done];
-  // Used up before the handler goes on: no copy.
-  return [chunk instanceof Uint8Array ? chunk : toBuffer(chunk, encoding), done];
+  // Used up before the handler goes on: no copy. A text in UTF-8 is written where the addon reads it.
+  const asItIs = chunk instanceof Uint8Array || (typeof chunk === "string" && isUtf8(encoding));
+  return [asItIs ? chunk : toBuffer(chunk, encoding), done];
+}
+
+const isUtf8 = (encoding) => typeof encoding !== "string" || encoding === "utf8" || encoding === "utf-8";
+
+function wholeOf(chunks, last) {
+  if (last === undefined) return Buffer.concat(chunks);
+  return Buffer.concat([...chunks, typeof last === "string" ? Buffer.from(last) : last]);
 }
 
 /** The bytes of a chunk, copied where the handler could still change them. */

@@ -2,20 +2,23 @@
 // One exchange on a Node request and response: what the engine says in each phase, and how it ended. What the framework knows
 // better (target, client address, route pattern) it is told by `host`.
 
+const { forget, watch } = require("./connections.js");
+const { peek } = require("./peek.js");
 const { requestHead } = require("./wire.js");
 
 /** How long a closed exchange waits for its handler to end: payment is settled after the client has gone. */
 const CLOSE_GRACE_MS = 120_000;
 
 class Judge {
-  /** `context`: see phases.js. */
-  constructor(context, req, res) {
+  /** `context`: see phases.js. `shared`: a listener on this response would be dear, see hooks.js. */
+  constructor(context, req, res, shared) {
     this.context = context;
+    this.shared = shared;
     this.req = req;
     this.res = res;
     // Kept, because each look at a request or response of Express is a search.
     this.target = context.host.target(req);
-    this.lines = req.rawHeaders;
+    this.lines = peek(req, "rawHeaders");
     this.exchange = null;
     /** Nothing that comes now is judged again. */
     this.over = false;
@@ -25,6 +28,8 @@ class Judge {
     this.bytes = 0;
     this.timer = undefined;
     this.knownMethod = undefined;
+    /** The connection that tells when it closes; null: the response does. */
+    this.socket = null;
     /** What holds the response, from the merchant's turn on; see hold.js. */
     this.held = undefined;
   }
@@ -45,7 +50,7 @@ class Judge {
   /** Whether a response is worth a look: a paid one, or a challenge. `status`: where it is not that of the response. */
   concerns(status) {
     if (this.exchange !== null) return true;
-    return !this.over && (status ?? this.res.statusCode) === 402 && !this.res.headersSent;
+    return !this.over && (status ?? peek(this.res, "statusCode")) === 402 && !peek(this.res, "headersSent");
   }
 
   response(status, head, body, bodyNone) {
@@ -59,7 +64,7 @@ class Judge {
   }
 
   get method() {
-    return (this.knownMethod ??= this.req.method);
+    return (this.knownMethod ??= peek(this.req, "method"));
   }
 
   head() {
@@ -68,7 +73,14 @@ class Judge {
 
   begin(exchange) {
     this.exchange = exchange;
-    // Comes after `finish` too. Twice does no harm, and `once` costs more.
+    const socket = peek(this.req, "socket");
+    if (!this.shared || typeof socket?.once !== "function") return this.listen();
+    this.socket = socket;
+    return watch(socket, this);
+  }
+
+  /** `close` comes after `finish` too. Twice does no harm, and `once` costs more. */
+  listen() {
     this.res.on("close", () => this.close());
   }
 
@@ -84,12 +96,21 @@ class Judge {
 
   /** Finished, says Node also of what it could not write: the socket knows better. */
   finish() {
-    this.end(this.req.socket?.errored ? "aborted" : "delivered");
+    this.end(peek(this.req, "socket")?.errored ? "aborted" : "delivered");
   }
 
-  /** The handler has ended; if the client had left before, nothing else will be told. */
+  /** The handler has ended its answer. */
   handled() {
+    if (this.exchange === null) return;
+    // If the client had left before, nothing else will be told.
     if (this.closed) this.end("aborted");
+    // The system has taken all of it, as it does of a small answer.
+    else if (this.socket !== null) peek(this.res, "writableFinished") ? this.finish() : this.listen();
+  }
+
+  /** Somebody may have ended the answer behind our back. */
+  look() {
+    if (this.res.writableFinished) this.finish();
   }
 
   /** Closed: if the handler has ended, that was all; else settlement may still be under way. */
@@ -102,7 +123,8 @@ class Judge {
   }
 
   end(outcome) {
-    clearTimeout(this.timer);
+    if (this.timer !== undefined) clearTimeout(this.timer);
+    if (this.socket !== null) forget(this.socket, this);
     this.exchange?.end(this.outcome ?? outcome, this.status ?? this.res.statusCode, this.bytes);
     this.exchange = null;
     this.over = true;

@@ -18,7 +18,7 @@ const WAIT_MS = 3_000;
 function take(context, req, res, next) {
   const place = placeFor(res);
   if (place === null) return next();
-  const judge = new Judge(context, req, res);
+  const judge = new Judge(context, req, res, place.isShared);
   let verdict = null;
   try {
     if (!judge.isOrdinary()) {
@@ -44,7 +44,9 @@ function carryOut(judge, verdict, goOn) {
       case REPLY:
         judge.status = verdict.httpStatus;
         if (res.headersSent) return undefined;
-        return res.destroyed ? judge.end("aborted") : host.reply(judge, verdict);
+        if (res.destroyed) return judge.end("aborted");
+        host.reply(judge, verdict);
+        return judge.handled();
       case WAIT:
         judge.exchange.wait(WAIT_MS).then((answer) => carryOut(judge, answer, goOn), passed);
         return undefined;

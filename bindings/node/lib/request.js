@@ -1,21 +1,26 @@
 "use strict";
 // What the engine is told of a Node request, and the edits a verdict makes to it, in every place where frameworks look.
 
+const { peek } = require("./peek.js");
+
 /** The target as it came, whatever a router has cut off. */
 function target(req) {
-  return req.originalUrl ?? req.url ?? "";
+  return peek(req, "originalUrl") ?? req.url ?? "";
 }
 
 /** The client's address: after Express's own proxy trust where that is switched on, else the other end of the socket. */
 function clientIp(req) {
-  const trusts = req.app?.settings?.["trust proxy"];
-  return (trusts ? req.ip : undefined) ?? req.socket?.remoteAddress ?? "";
+  // Express shows its application on the prototype; on the request itself it would be searched for, see hooks.js.
+  const trusts = (Object.getPrototypeOf(req).app ?? req.app)?.settings?.["trust proxy"];
+  return (trusts ? req.ip : undefined) ?? peek(req, "socket")?.remoteAddress ?? "";
 }
 
 /** The pattern of the matched route, if Express has matched one by now. */
 function route(req) {
-  const path = req.route?.path;
-  return typeof path === "string" ? `${typeof req.baseUrl === "string" ? req.baseUrl : ""}${path}` : "";
+  const path = peek(req, "route")?.path;
+  if (typeof path !== "string") return "";
+  const base = peek(req, "baseUrl");
+  return typeof base === "string" ? base + path : path;
 }
 
 /** Applies what a verdict says of the request; `body` is the body's business. */

@@ -23,19 +23,19 @@ const PASSED = Object.freeze({ action: PASS, httpStatus: 0, bodyLimit: 0, feedba
 /** @returns {Verdict} */
 function readVerdict(told) {
   if (told === "") return PASSED;
-  const [head, body] = typeof told === "string" ? [told, null] : told;
   // By hand: split() and taking the rest apart costs twice as much.
   let at = 0;
   const next = () => {
-    const end = head.indexOf("\n", at);
-    const part = end < 0 ? head.slice(at) : head.slice(at, end);
-    at = end < 0 ? head.length + 1 : end + 1;
+    const end = told.indexOf("\n", at);
+    const part = told.slice(at, end);
+    at = end + 1;
     return part;
   };
   const [action, httpStatus, bodyLimit] = [Number(next()), Number(next()), Number(next())];
   const [feedbackId, target] = [next(), next()];
   const edits = [];
-  while (at <= head.length) edits.push(next());
+  for (let left = Number(next()) * 3; left > 0; left -= 1) edits.push(next());
+  const body = at < told.length ? told.slice(at + 1) : null;
   return { action, httpStatus, bodyLimit, feedbackId, target, edits, body };
 }
 

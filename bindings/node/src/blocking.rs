@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use forge_x402::Now;
 use napi::bindgen_prelude::Result;
-use napi::{Env, ScopedTask, Task};
+use napi::{Env, JsString, ScopedTask, Task};
 
 use crate::exchange::{Slot, enter};
-use crate::verdict::{self, Told};
+use crate::verdict;
 
 /// Asks the backend for an exchange, which comes back to its slot; resolves with the verdict.
 pub struct Wait {
@@ -20,7 +20,7 @@ pub struct Wait {
 
 impl<'task> ScopedTask<'task> for Wait {
     type Output = forge_x402::Verdict;
-    type JsValue = Told<'task>;
+    type JsValue = JsString<'task>;
 
     fn compute(&mut self) -> Result<forge_x402::Verdict> {
         // The lock is not held while waiting: the loop may end the exchange at any time.
@@ -34,7 +34,7 @@ impl<'task> ScopedTask<'task> for Wait {
         Ok(made)
     }
 
-    fn resolve(&mut self, env: &'task Env, made: forge_x402::Verdict) -> Result<Told<'task>> {
+    fn resolve(&mut self, env: &'task Env, made: forge_x402::Verdict) -> Result<JsString<'task>> {
         verdict::tell(env, made)
     }
 }

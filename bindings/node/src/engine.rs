@@ -4,15 +4,15 @@ use std::sync::Once;
 use std::time::Duration;
 
 use forge_x402::{ChallengeForm, Now};
-use napi::bindgen_prelude::{AsyncTask, Buffer, Either3, Null, Result, Status};
+use napi::bindgen_prelude::{AsyncTask, Buffer, Result, Status};
 use napi::{Env, Error, JsString};
 use napi_derive::napi;
 
 use crate::blocking::{Flush, Shutdown};
 use crate::exchange::Exchange;
-use crate::heads::{lines, response_head, with_request};
+use crate::heads::{body, split, with_request, with_response};
 use crate::stats::Stats;
-use crate::verdict::{self, Told};
+use crate::verdict;
 
 /// A merchant's engine.
 #[napi]
@@ -38,40 +38,42 @@ impl Engine {
         self.inner.faults().to_vec()
     }
 
-    /// `null`: nothing to do before the response. Else `exchange`, a new one or one that has ended, begins. `head` is the
-    /// request's, see heads.rs, in the first `length` bytes.
+    /// `null`: nothing to do before the response. Else `exchange`, a new one or one that has ended, begins. The first `length`
+    /// bytes of `scratch` are the request's head, see heads.rs.
     #[napi(catch_unwind)]
     pub fn on_request<'env>(
         &self,
         env: &'env Env,
-        head: &[u8],
+        scratch: &[u8],
         length: u32,
         exchange: &Exchange,
-    ) -> Result<Told<'env>> {
-        let flat = &head[..head.len().min(length as usize)];
-        begin(env, exchange, with_request(flat, |request| self.inner.on_request_with(Now::read, request)))
+    ) -> Result<Option<JsString<'env>>> {
+        let (head, _) = split(scratch, length);
+        begin(env, exchange, with_request(head, |request| self.inner.on_request_with(Now::read, request)))
     }
 
-    /// For a request that got `null` and is answered 402. `null`: let the response pass.
+    /// For a request that got `null` and is answered 402. `null`: let the response pass. The request's head ends at `request` in
+    /// `scratch`, the response's at `response`.
     #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments)]
     pub fn on_response_late<'env>(
         &self,
         env: &'env Env,
-        request_head: &[u8],
-        length: u32,
+        scratch: &[u8],
+        request: u32,
+        response: u32,
         status: u32,
-        route: JsString<'env>,
-        headers: JsString<'env>,
-        body: Option<&[u8]>,
-        body_none: bool,
+        body_size: i32,
+        body_apart: Option<&[u8]>,
         exchange: &Exchange,
-    ) -> Result<Told<'env>> {
-        let flat = &request_head[..request_head.len().min(length as usize)];
-        let (route, headers) = (route.into_utf8()?, headers.into_latin1()?);
-        let response_lines = lines(headers.as_slice());
-        let response = response_head(status, route.as_slice(), &response_lines, body, body_none);
-        let made = with_request(flat, |request| self.inner.on_response_late(Now::read(), request, &response));
+    ) -> Result<Option<JsString<'env>>> {
+        let (heads, behind) = split(scratch, response);
+        let (request, response) = split(heads, request);
+        let made = with_request(request, |request| {
+            with_response(response, status, body(behind, body_size, body_apart), |response| {
+                self.inner.on_response_late(Now::read(), request, response)
+            })
+        });
         begin(env, exchange, made)
     }
 
@@ -176,10 +178,10 @@ fn begin<'env>(
     env: &'env Env,
     exchange: &Exchange,
     made: Option<(forge_x402::Exchange, forge_x402::Verdict)>,
-) -> Result<Told<'env>> {
-    let Some((begun, made)) = made else { return Ok(Either3::C(Null)) };
+) -> Result<Option<JsString<'env>>> {
+    let Some((begun, made)) = made else { return Ok(None) };
     exchange.begin(begun)?;
-    verdict::tell(env, made)
+    verdict::tell(env, made).map(Some)
 }
 
 /// What an environment that ends gives the backend, so that it is not kept waiting.

@@ -10,8 +10,8 @@ use napi::{Env, Error, JsString};
 use napi_derive::napi;
 
 use crate::blocking::Wait;
-use crate::heads::{lines, response_head};
-use crate::verdict::{self, Told};
+use crate::heads::{body, split, with_response};
+use crate::verdict;
 
 /// One request and its answer; begun by the engine, and once it has ended, again.
 #[napi]
@@ -60,25 +60,26 @@ impl Exchange {
 
     /// The body that the verdict on the request asked for; of a longer one the first `body_limit + 1` bytes.
     #[napi(catch_unwind)]
-    pub fn on_request_body<'env>(&self, env: &'env Env, body: &[u8]) -> Result<Told<'env>> {
+    pub fn on_request_body<'env>(&self, env: &'env Env, body: &[u8]) -> Result<JsString<'env>> {
         verdict::tell(env, self.with(|exchange| exchange.on_request_body(Now::read(), body)))
     }
 
-    /// The response's head; the same head again with the body that was asked for.
+    /// The response's head, which ends at `response` in `scratch`; the same head again with the body that was asked for.
     #[napi(catch_unwind)]
     pub fn on_response<'env>(
         &self,
         env: &'env Env,
+        scratch: &[u8],
+        response: u32,
         status: u32,
-        route: JsString<'env>,
-        headers: JsString<'env>,
-        body: Option<&[u8]>,
-        body_none: bool,
-    ) -> Result<Told<'env>> {
-        let (route, headers) = (route.into_utf8()?, headers.into_latin1()?);
-        let lines = lines(headers.as_slice());
-        let response = response_head(status, route.as_slice(), &lines, body, body_none);
-        verdict::tell(env, self.with(|exchange| exchange.on_response(Now::read(), &response)))
+        body_size: i32,
+        body_apart: Option<&[u8]>,
+    ) -> Result<JsString<'env>> {
+        let (head, behind) = split(scratch, response);
+        let made = with_response(head, status, body(behind, body_size, body_apart), |response| {
+            self.with(|exchange| exchange.on_response(Now::read(), response))
+        });
+        verdict::tell(env, made)
     }
 
     /// After a verdict that says wait: asks the backend on another thread, for `limit_ms` at most.
@@ -97,15 +98,15 @@ impl Exchange {
         AsyncTask::new(Wait { slot: self.slot.clone(), exchange, limit: Duration::from_millis(limit_ms as u64) })
     }
 
-    /// Ends the exchange; `outcome` is "delivered", "aborted" or "failed", anything else says that nobody knows. Whether it may
-    /// begin again: not while another thread asks the backend.
+    /// Ends the exchange; `outcome` counts delivered, aborted, failed, anything else says that nobody knows. Whether it may begin
+    /// again: not while another thread asks the backend.
     #[napi(catch_unwind)]
-    pub fn end(&self, outcome: String, status: u32, body_bytes: f64) -> bool {
+    pub fn end(&self, outcome: u32, status: u32, body_bytes: f64) -> bool {
         let (status, body_bytes) = (status as u16, body_bytes as u64);
-        let outcome = match outcome.as_str() {
-            "delivered" => Some(Outcome::Delivered { status, body_bytes }),
-            "aborted" => Some(Outcome::Aborted { status, body_bytes }),
-            "failed" => Some(Outcome::Failed { status, body_bytes }),
+        let outcome = match outcome {
+            0 => Some(Outcome::Delivered { status, body_bytes }),
+            1 => Some(Outcome::Aborted { status, body_bytes }),
+            2 => Some(Outcome::Failed { status, body_bytes }),
             _ => None,
         };
         let mut slot = enter(&self.slot);

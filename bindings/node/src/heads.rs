@@ -1,6 +1,8 @@
 //! Heads as Node has them into heads as the engine reads them.
 //!
-//! A request's head is `method\ntarget\nclient address\nname\nvalue\nname\nvalue`, in Latin-1; a response's is the lines alone.
+//! A request's head is `method\ntarget\nclient address\nname\nvalue\nname\nvalue`, in Latin-1; a response's is its route pattern and
+//! the lines. They come in a buffer that Node uses again and again, one behind the other, a small body behind them; lib/wire.js
+//! writes it.
 
 use forge_x402::{Body, HeaderLine, RequestHead, ResponseHead};
 use memchr::memchr_iter;
@@ -19,6 +21,32 @@ pub fn with_request<T>(flat: &[u8], work: impl FnOnce(&RequestHead<'_>) -> T) ->
     work(&RequestHead { method, target, client_ip, headers: &lines, ..RequestHead::default() })
 }
 
+/// Shows `work` the response whose head is `flat`.
+pub fn with_response<T>(flat: &[u8], status: u32, body: Body<'_>, work: impl FnOnce(&ResponseHead<'_>) -> T) -> T {
+    let end = memchr::memchr(b'\n', flat).unwrap_or(flat.len());
+    let lines = lines(flat.get(end + 1..).unwrap_or_default());
+    let status = u16::try_from(status).unwrap_or(0);
+    work(&ResponseHead { status, route: &flat[..end], headers: &lines, body, ..ResponseHead::default() })
+}
+
+/// The body of `size` bytes behind the heads, or the one that is handed over by itself; lib/wire.js has the numbers.
+pub fn body<'a>(behind: &'a [u8], size: i32, apart: Option<&'a [u8]>) -> Body<'a> {
+    match (usize::try_from(size), apart) {
+        (Ok(size), _) => Body::Whole(&behind[..behind.len().min(size)]),
+        (Err(_), Some(body)) => Body::Whole(body),
+        (Err(_), None) if size == NONE => Body::None,
+        (Err(_), None) => Body::Unread,
+    }
+}
+
+/// There is no body, or none that could be held.
+const NONE: i32 = -2;
+
+/// The first `length` bytes and the rest; a length that is too long is the buffer's.
+pub fn split(bytes: &[u8], length: u32) -> (&[u8], &[u8]) {
+    bytes.split_at(bytes.len().min(length as usize))
+}
+
 /// The lines of `name\nvalue\nname\nvalue`; a name without a value is none.
 pub fn lines(flat: &[u8]) -> Vec<HeaderLine<'_>> {
     let mut lines = Vec::with_capacity(24);
@@ -32,20 +60,4 @@ pub fn lines(flat: &[u8]) -> Vec<HeaderLine<'_>> {
         }
     }
     lines
-}
-
-/// `body_none`: there is no body, or none that could be held.
-pub fn response_head<'a>(
-    status: u32,
-    route: &'a [u8],
-    headers: &'a [HeaderLine<'a>],
-    body: Option<&'a [u8]>,
-    body_none: bool,
-) -> ResponseHead<'a> {
-    let body = match body {
-        Some(body) => Body::Whole(body),
-        None if body_none => Body::None,
-        None => Body::Unread,
-    };
-    ResponseHead { status: u16::try_from(status).unwrap_or(0), route, headers, body, ..ResponseHead::default() }
 }

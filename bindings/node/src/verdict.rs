@@ -2,54 +2,59 @@
 //!
 //! One text is what costs least to hand over: a text for a name, an object and a property for each field cost many times as much.
 
-use forge_x402::{Action, EditOp};
-use napi::bindgen_prelude::{Array, Either3, Null, Result};
+use forge_x402::{Action, EditOp, Verdict};
+use napi::bindgen_prelude::Result;
 use napi::{Env, JsString};
 
-/// `action\nstatus\nbody limit\nid\ntarget` and `\nop\nname\nvalue` for each edit, in Latin-1, op one of S(et), A(dd), R(emove); an
-/// empty text passes with nothing to do. With the body behind it in an array, likewise a Latin-1 text. Null: nothing began.
-pub type Told<'env> = Either3<JsString<'env>, Array<'env>, Null>;
-
-pub fn tell(env: &Env, made: forge_x402::Verdict) -> Result<Told<'_>> {
-    let mut head = Vec::new();
-    if !is_empty(&made) {
-        head.reserve(256 + made.edits.iter().map(|edit| edit.value.len()).sum::<usize>());
-        head.extend_from_slice(match made.action {
-            Action::Pass => b"0\n",
-            Action::Reply => b"1\n",
-            Action::WantBody => b"2\n",
-            Action::Wait => b"3\n",
-        });
-        head.extend_from_slice(made.http_status.to_string().as_bytes());
-        head.push(b'\n');
-        head.extend_from_slice(made.body_limit.to_string().as_bytes());
-        head.push(b'\n');
-        head.extend_from_slice(made.feedback_id.as_ref().map_or("", |id| id.as_str()).as_bytes());
-        head.push(b'\n');
-        head.extend_from_slice(made.target.as_deref().unwrap_or_default());
-        for edit in &made.edits {
-            head.extend_from_slice(match edit.op {
-                EditOp::Set => b"\nS\n",
-                EditOp::Add => b"\nA\n",
-                EditOp::Remove => b"\nR\n",
-            });
-            head.extend_from_slice(edit.name.as_bytes());
-            head.push(b'\n');
-            head.extend_from_slice(&edit.value);
-        }
+/// `action\nstatus\nbody limit\nid\ntarget\nedits\n` with the number of edits, `op\nname\nvalue\n` for each, op one of S(et), A(dd),
+/// R(emove), and behind a B the body if there is one; all in Latin-1. An empty text passes with nothing to do.
+pub fn tell(env: &Env, made: Verdict) -> Result<JsString<'_>> {
+    if is_empty(&made) {
+        return env.create_string_latin1(b"");
     }
-    let head = env.create_string_latin1(&head)?;
-    let Some(body) = made.body else { return Ok(Either3::A(head)) };
-    let mut both = env.create_array(2)?;
-    both.set(0, head)?;
-    both.set(1, env.create_string_latin1(&body)?)?;
-    Ok(Either3::B(both))
+    let body = made.body.as_deref();
+    let values = made.edits.iter().map(|edit| edit.name.len() + edit.value.len() + 4).sum::<usize>();
+    let mut told = Vec::with_capacity(256 + values + body.map_or(0, <[u8]>::len));
+    let mut field = |part: &[u8]| {
+        told.extend_from_slice(part);
+        told.push(b'\n');
+    };
+    field(match made.action {
+        Action::Pass => b"0",
+        Action::Reply => b"1",
+        Action::WantBody => b"2",
+        Action::Wait => b"3",
+    });
+    field(made.http_status.to_string().as_bytes());
+    field(made.body_limit.to_string().as_bytes());
+    field(id(&made));
+    field(made.target.as_deref().unwrap_or_default());
+    field(made.edits.len().to_string().as_bytes());
+    for edit in &made.edits {
+        field(match edit.op {
+            EditOp::Set => b"S",
+            EditOp::Add => b"A",
+            EditOp::Remove => b"R",
+        });
+        field(edit.name.as_bytes());
+        field(&edit.value);
+    }
+    if let Some(body) = body {
+        told.push(b'B');
+        told.extend_from_slice(body);
+    }
+    env.create_string_latin1(&told)
 }
 
-fn is_empty(made: &forge_x402::Verdict) -> bool {
+fn is_empty(made: &Verdict) -> bool {
     made.action == Action::Pass
         && made.edits.is_empty()
         && made.target.is_none()
         && made.body.is_none()
         && made.feedback_id.is_none()
+}
+
+/// Empty where the answer carries none.
+fn id(made: &Verdict) -> &[u8] {
+    made.feedback_id.as_ref().map_or("", |id| id.as_str()).as_bytes()
 }

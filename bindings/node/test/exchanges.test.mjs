@@ -42,8 +42,9 @@ test("what has ended says nothing of the one that came after it, however often i
   assert.deepEqual(old.onResponse(402, "", "", undefined, true).edits, []);
   // Still running: the addon's object refuses to begin once more.
   const native = new Exchange();
-  own.onRequest(wire.written(withContext), withContext.length, native);
-  assert.throws(() => own.onRequest(wire.written(withContext), withContext.length, native), /has not ended/);
+  const head = Buffer.from(withContext, "latin1");
+  own.onRequest(head, head.length, native);
+  assert.throws(() => own.onRequest(head, head.length, native), /has not ended/);
   exchange.end("delivered", 200, 0);
 });
 

@@ -20,11 +20,12 @@
 
 enum { LINES = 32, THREADS = 4 };
 
-typedef struct line { char *name, *value; } line; /* both owned */
+typedef struct line { const char *name, *value; } line;
 
 typedef struct response {
   unsigned status, count;
   line lines[LINES];
+  char *texts[2]; /* owned: the merchant's value, and all that we add */
   char *body; /* owned */
   size_t body_len;
 } response;
@@ -48,16 +49,16 @@ static char *stub_receipt;
 static void begin(exchange *x, struct MHD_Connection *c, const char *method);
 static void judge(exchange *x, response *r);
 
-static void add(response *r, const char *name, char *value) { r->lines[r->count++] = (line){strdup(name), value}; }
+static void add(response *r, const char *name, const char *value) { r->lines[r->count++] = (line){name, value}; }
 
 static void set(response *r, unsigned status, const char *body) {
   r->status = status, r->body = strdup(body), r->body_len = strlen(body);
-  add(r, "Content-Type", strdup("application/json"));
+  add(r, "Content-Type", "application/json");
 }
 
 static void require_payment(response *r, const char *why) {
   set(r, 402, "{}");
-  add(r, "PAYMENT-REQUIRED", payment_required(why));
+  add(r, "PAYMENT-REQUIRED", r->texts[0] = payment_required(why));
 }
 
 static void merchant(struct MHD_Connection *c, const char *path, response *r) {
@@ -73,7 +74,7 @@ static void merchant(struct MHD_Connection *c, const char *path, response *r) {
     require_payment(r, "the payment is not valid");
   } else {
     set(r, 200, WEATHER);
-    add(r, "PAYMENT-RESPONSE", asks ? receipt : strdup(stub_receipt));
+    add(r, "PAYMENT-RESPONSE", asks ? (r->texts[0] = receipt) : stub_receipt);
   }
 }
 
@@ -89,8 +90,8 @@ static enum MHD_Result on_request(void *unused, struct MHD_Connection *c, const 
   struct MHD_Response *out = MHD_create_response_from_buffer(r.body_len, r.body, MHD_RESPMEM_MUST_FREE);
   for (unsigned i = 0; i < r.count; i++) {
     if (strcasecmp(r.lines[i].name, "Content-Length")) MHD_add_response_header(out, r.lines[i].name, r.lines[i].value);
-    free(r.lines[i].name), free(r.lines[i].value);
   }
+  free(r.texts[0]), free(r.texts[1]);
   x->status = r.status, x->sent = r.body_len;
   enum MHD_Result queued = MHD_queue_response(c, r.status, out);
   MHD_destroy_response(out);
@@ -180,6 +181,14 @@ static void begin(exchange *x, struct MHD_Connection *c, const char *method) {
   if (fx402_on_request(engine, &x->in, &x->ex, &v, NULL) != FX402_OK || v.action != FX402_PASS) abort();
 }
 
+/* The text with a NUL behind it, at `*to`, which moves on. */
+static const char *copied(char **to, fx402_span text) {
+  char *start = memcpy(*to, text.ptr, text.len);
+  start[text.len] = 0;
+  *to += text.len + 1;
+  return start;
+}
+
 static void judge(exchange *x, response *r) {
   fx402_header lines[LINES];
   fx402_response_in in = {.struct_size = sizeof in, .http_status = r->status, .flags = FX402_IN_BODY_WHOLE};
@@ -189,18 +198,16 @@ static void judge(exchange *x, response *r) {
   in.headers.items = lines, in.headers.count = r->count, in.body = (fx402_span){(const uint8_t *)r->body, r->body_len};
   fx402_status status = x->ex ? fx402_on_response(x->ex, &in, &v, NULL) : fx402_on_response_late(engine, &x->in, &in, &x->ex, &v, NULL);
   if (status != FX402_OK) return;
+  size_t size = 0;
+  for (size_t e = 0; e < v.edits_len; e++) size += v.edits[e].name.len + v.edits[e].value.len + 2;
+  char *text = r->texts[1] = malloc(size);
   for (size_t e = 0; e < v.edits_len; e++) {
     const fx402_edit *edit = &v.edits[e];
     unsigned at = 0;
     while (at < r->count && (strlen(r->lines[at].name) != edit->name.len || strncasecmp(r->lines[at].name, (const char *)edit->name.ptr, edit->name.len))) at++;
     if (edit->op == FX402_EDIT_REMOVE || (edit->op == FX402_EDIT_ADD && at < r->count)) abort(); /* none of the scenarios has one */
-    char *value = strndup((const char *)edit->value.ptr, edit->value.len);
-    if (at < r->count) {
-      free(r->lines[at].value);
-      r->lines[at].value = value;
-    } else {
-      r->lines[r->count++] = (line){strndup((const char *)edit->name.ptr, edit->name.len), value};
-    }
+    if (at == r->count) r->lines[r->count++].name = copied(&text, edit->name);
+    r->lines[at].value = copied(&text, edit->value);
   }
   if (v.flags & FX402_BODY_REPLACED) {
     fx402_buf body;

@@ -4,8 +4,10 @@
     run.sh [--rounds 15] [--seconds 1]      ends by itself
     run.sh --instructions                   counted by valgrind instead, which other load does not disturb
 
-wrk asks over eight connections that stay open. Processor time is the server process's, all threads; what its reporting thread
-needs, which sends events while others wait, is shown apart. Prints medians of the rounds, and of each round's difference and ratio;
+wrk asks over eight connections that stay open. Server and wrk share one processor, and wrk (SCHED_BATCH) takes its turn when
+the server has nothing left to read: on two, each answer wakes a wrk that sleeps the longer the slower the server is, and the
+server is charged for that. Processor time is the server process's, all threads; what its reporting thread needs, which sends
+events while others wait, is shown apart. Prints medians of the rounds, and of each round's difference and ratio;
 "quiet" is the difference between the fastest quarters of both sides, which other programs on the machine disturb least.
 Valgrind has no SHA instructions, so it counts several thousand more for an id or a key than a processor does that has them.
 """

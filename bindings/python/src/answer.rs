@@ -70,7 +70,7 @@ impl Answer {
     /// What the application receives through: the server's own callable, where nobody asks whether the client leaves.
     #[getter]
     fn receive<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let answer = slf.borrow();
+        let answer = slf.try_borrow()?;
         let receive = answer.receive.bind(slf.py());
         match answer.exchange {
             Some(_) => answer.host.get().watched.bind(slf.py()).call1((slf, receive)),
@@ -81,7 +81,7 @@ impl Answer {
     /// The application's send; what it returns is to be awaited.
     fn send<'py>(slf: &Bound<'py, Self>, message: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let mut answer = slf.borrow_mut();
+        let mut answer = slf.try_borrow_mut()?;
         if answer.is_strange(py, &message)? {
             let send = answer.send.clone_ref(py);
             drop(answer);
@@ -95,7 +95,7 @@ impl Answer {
     /// The application has returned (`None`) or raised; gives what is to be awaited, if anything.
     fn close<'py>(slf: &Bound<'py, Self>, error: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = slf.py();
-        let mut answer = slf.borrow_mut();
+        let mut answer = slf.try_borrow_mut()?;
         let outgoing = match answer.stage {
             Stage::Held(_) if error.is_none() || error.is_instance_of::<PyException>() => answer.release(py)?,
             _ => Outgoing::default(),
@@ -159,13 +159,13 @@ impl Answer {
     /// task that asked for it.
     fn wait(slf: &Bound<'_, Self>, limit_ms: u64) -> PyResult<Verdict> {
         let py = slf.py();
-        let taken = slf.borrow_mut().exchange.take();
+        let taken = slf.try_borrow_mut()?.exchange.take();
         let (exchange, made) = py.detach(|| {
             let mut exchange = taken;
             let made = exchange.as_mut().map(|exchange| exchange.wait(std::time::Duration::from_millis(limit_ms)));
             (exchange, made)
         });
-        slf.borrow_mut().exchange = exchange;
+        slf.try_borrow_mut()?.exchange = exchange;
         Verdict::new(py, made.unwrap_or_default(), &Head::default())
     }
 
@@ -177,7 +177,7 @@ impl Answer {
         start.set_item(intern!(py, "type"), intern!(py, "http.response.start"))?;
         start.set_item(intern!(py, "status"), status)?;
         start.set_item(intern!(py, "headers"), headers)?;
-        let mut answer = slf.borrow_mut();
+        let mut answer = slf.try_borrow_mut()?;
         (answer.status, answer.stage) = (status, Stage::Sent);
         let mut outgoing = Outgoing { messages: vec![start.into_any().unbind()], ends: false };
         answer.body(message_of(py, body.into_any(), false)?, &mut outgoing)?;
@@ -273,7 +273,7 @@ impl Answer {
         let py = slf.py();
         let Outgoing { mut messages, ends } = outgoing;
         let last = if ends { messages.pop() } else { None };
-        let answer = slf.borrow();
+        let answer = slf.try_borrow()?;
         let host = answer.host.get();
         if messages.is_empty() && last.is_none() {
             return host.nothing.bind(py).call0();

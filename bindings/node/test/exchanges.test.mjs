@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import exchanges from "../lib/exchanges.js";
+import verdicts from "../lib/verdict.js";
 import wire from "../lib/wire.js";
 
 const { Engine, Exchange } = createRequire(import.meta.url)("../lib/native.js").load();
@@ -64,4 +65,22 @@ test("an exchange that ends while it waits for the backend is not used again", a
   next.end("delivered", 200, 0);
   await own.shutdown(50);
   silent.close();
+});
+
+test("a body given as a text is the bytes it stands for, in the buffer and beside it", async () => {
+  const { ours, own } = counted();
+  const ordinary = wire.requestHead("GET", "/weather", "", []);
+  const answered = (body) => {
+    const { exchange, verdict } = ours.onResponseLate(ordinary, 402, "", "content-type\napplication/json", body, false);
+    exchange.end("delivered", 402, 0);
+    return verdicts.bodyBytes(verdict);
+  };
+  // A lone surrogate is three bytes of a replacement character, as Node itself writes it. The last two lie around the longest text written there.
+  for (const words of ["Weather", "caf\u00e9", "\u5929\u6c17 \u{1f600}", "\ud800", "\u5929".repeat(16_000), "\u00e9".repeat(20_000)]) {
+    const text = JSON.stringify({ x402Version: 1, error: "payment", accepts: [{ description: "@" }] }).replace("@", words);
+    const made = answered(text);
+    assert.deepEqual(made, answered(Buffer.from(text)));
+    assert.ok(made.includes(Buffer.from(`${words} After your call, please rate`)), words.slice(0, 10));
+  }
+  await own.shutdown(50);
 });

@@ -142,6 +142,12 @@ function addWriteForms(app, seen) {
     "chunk-encoding-callback": (res, done) => res.end(Buffer.from(json).toString("base64"), "base64", done),
     hex: (res, done) => res.end(Buffer.from(json).toString("hex"), "hex", done),
     latin1: (res, done) => res.end('{"form":"\u00e9"}', "latin1", done),
+    "other-alphabets": (res, done) => res.end('{"form":"caf\u00e9 \u5929\u6c17"}', done),
+    "write-other-alphabets": (res, done) => {
+      res.setHeader("Content-Length", Buffer.byteLength('{"form":"caf\u00e9 \u5929\u6c17"}'));
+      res.write('{"form":"caf\u00e9 ');
+      return res.end('\u5929\u6c17"}', done);
+    },
     uint8array: (res, done) => res.end(new Uint8Array(Buffer.from(json)), done),
     "write-end-callback": (res, done) => {
       res.write(json);

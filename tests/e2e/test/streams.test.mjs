@@ -93,7 +93,7 @@ for (const name of ["status", "message", "headers", "message-headers", "flat"]) 
   });
 }
 
-for (const name of ["chunk-callback", "chunk-encoding-callback", "hex", "latin1", "uint8array"]) {
+for (const name of ["chunk-callback", "chunk-encoding-callback", "hex", "latin1", "uint8array", "other-alphabets", "write-other-alphabets"]) {
   const run = onePayment(stage, { path: `/paid/end/${name}` });
   compare(`end form "${name}": decoded as given, callback called, res returned`, stage, {
     run: async (side) => ({ answer: await run(side), callback: side.seen.endCallback, returnedRes: side.seen.endReturnedRes }),

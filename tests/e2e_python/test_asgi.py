@@ -121,6 +121,29 @@ def test_c21_a_body_that_outgrows_its_stated_length_is_not_edited(forge, run):
         assert header(first, b"content-length") == [str(stated).encode()]
 
 
+def test_c21_a_body_that_states_little_and_never_ends_is_not_held_beyond_the_limit(forge, run):
+    part, arrived = b" " * 300_000, []
+
+    async def app(scope, receive, send):
+        await send(start(200, JSON, length(10), RECEIPT))
+        for count in range(6):
+            await send(body(part, True))
+            arrived.append((count, sum(len(message.get("body", b"")) for message in sent)))
+        await send(body(b""))
+
+    sent = []
+
+    async def watched():
+        async def send(message):
+            sent.append(message)
+
+        await forge.asgi(app)(paid(), None, send)
+
+    run(watched)
+    # 1 MiB is held at most: the fourth part is one too many, and all go.
+    assert arrived == [(0, 0), (1, 0), (2, 0), (3, 1_200_000), (4, 1_500_000), (5, 1_800_000)]
+
+
 def test_c20_a_content_length_that_is_no_number_is_no_accident(forge, run):
     app = scripted(start(200, JSON, (b"content-length", b"many"), RECEIPT), body(b"{}"))
     first, last = run(call_asgi, forge.asgi(app), paid())
@@ -410,6 +433,21 @@ def test_the_route_pattern_and_the_clients_address_are_told(make_forge, backend,
         await scripted(start(200, JSON, length(2), RECEIPT), body(b"{}"))(scope, receive, send)
 
     run(call_asgi, forge.asgi(app), paid(target=b"/v1/weather/oslo"))
+    assert backend.wait_for(type="interaction")[0]["route"] == "GET /v1/weather/{city}"
+
+
+def test_the_route_pattern_is_told_as_the_merchant_mounted_it(make_forge, backend, run):
+    forge = make_forge(backend_url=backend.url)
+
+    class Route:
+        path = "/weather/{city}"
+
+    async def app(scope, receive, send):
+        scope["route"], scope["root_path"] = Route(), scope["root_path"] + "/v1"
+        await scripted(start(200, JSON, length(2), RECEIPT), body(b"{}"))(scope, receive, send)
+
+    # What stands in front of the whole server is no part of the merchant's routes.
+    run(call_asgi, forge.asgi(app), paid(target=b"/v1/weather/oslo", root_path="/behind"))
     assert backend.wait_for(type="interaction")[0]["route"] == "GET /v1/weather/{city}"
 
 

@@ -176,12 +176,12 @@ impl Engine {
                 let text = envelope::decode(input).ok_or(Skip::NotBase64)?;
                 let found = Challenge::V2(x402_v2::challenge(&text)?);
                 shared
-                    .describe(&text, &found, shared.fixed_link().as_ref(), &shared.asked_extras(), |_| true)
+                    .describe(&text, &found, shared.fixed_link().as_ref(), &shared.asked_extras(), &|_| true)
                     .map(|made| envelope::encode(&made))
             }
             ChallengeForm::Body => {
                 let link = shared.fixed_link();
-                shared.describe(input, &dialect::challenge(input)?, link.as_ref(), &shared.asked_extras(), |_| true)
+                shared.describe(input, &dialect::challenge(input)?, link.as_ref(), &shared.asked_extras(), &|_| true)
             }
         })
     }
@@ -278,7 +278,7 @@ impl Shared {
     }
 
     /// A line for the merchant's log, at most one a minute of a topic.
-    pub fn say(&self, topic: &'static str, line: impl FnOnce() -> String) {
+    pub fn say(&self, topic: &'static str, line: impl Fn() -> String) {
         self.state().backend.diagnostics().say(topic, line);
     }
 
@@ -373,7 +373,7 @@ impl Shared {
         challenge: &Challenge,
         link: Option<&Arc<Link>>,
         extras: &[Extra],
-        fits: impl Fn(usize) -> bool,
+        fits: &dyn Fn(usize) -> bool,
     ) -> Result<Vec<u8>, Skip> {
         let resource_url = match challenge {
             Challenge::V1(found) => found.resource_url.as_deref(),

@@ -12,13 +12,19 @@ pub(crate) fn run<T>(count: impl FnOnce(), fallback: impl FnOnce() -> T, work: i
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(value) => value,
         Err(payload) => {
-            drop_payload(payload);
-            EVER.store(true, Ordering::Relaxed);
-            HERE.set(true);
+            contain(payload);
             count();
             fallback()
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn contain(payload: Box<dyn Any + Send>) {
+    drop_payload(payload);
+    EVER.store(true, Ordering::Relaxed);
+    HERE.set(true);
 }
 
 /// Drops what a panic carried; its destructor may panic too.

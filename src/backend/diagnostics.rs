@@ -19,11 +19,14 @@ struct Inner {
 
 impl Diagnostics {
     /// Adds a line unless `topic` spoke less than a minute ago. Says whether it did. `line` must hold no secret.
-    pub fn say(&self, topic: &'static str, line: impl FnOnce() -> String) -> bool {
-        self.say_at(clock::monotonic_ms(), topic, line)
+    pub fn say(&self, topic: &'static str, line: impl Fn() -> String) -> bool {
+        self.say_at(clock::monotonic_ms(), topic, &line)
     }
 
-    fn say_at(&self, now_ms: u64, topic: &'static str, line: impl FnOnce() -> String) -> bool {
+    /// One function for all lines, because they are rare.
+    #[cold]
+    #[inline(never)]
+    fn say_at(&self, now_ms: u64, topic: &'static str, line: &dyn Fn() -> String) -> bool {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         match inner.spoke.iter_mut().find(|(known, _)| *known == topic) {
             Some((_, at)) if now_ms.saturating_sub(*at) < QUIET_MS => return false,
@@ -62,9 +65,9 @@ mod tests {
     fn p25_a_topic_speaks_once_a_minute() {
         let diagnostics = Diagnostics::default();
         for second in 0..=120 {
-            diagnostics.say_at(second * 1_000, "post", || format!("at {second}"));
+            diagnostics.say_at(second * 1_000, "post", &|| format!("at {second}"));
         }
-        assert!(diagnostics.say_at(500, "project", || "other".into()));
+        assert!(diagnostics.say_at(500, "project", &|| "other".into()));
         assert_eq!(diagnostics.drain(), ["at 0", "at 60", "at 120", "other"]);
         assert!(diagnostics.drain().is_empty());
     }
@@ -73,7 +76,7 @@ mod tests {
     fn the_ring_is_bounded_in_lines_and_length() {
         let diagnostics = Diagnostics::default();
         for minute in 0..1_000 {
-            diagnostics.say_at(minute * 60_000, "post", || format!("{minute} {}", "x".repeat(5_000)));
+            diagnostics.say_at(minute * 60_000, "post", &|| format!("{minute} {}", "x".repeat(5_000)));
         }
         let lines = diagnostics.drain();
         assert_eq!(lines.len(), MAX_LINES);

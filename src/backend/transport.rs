@@ -7,6 +7,9 @@
 use super::backoff::retry_after_ms;
 use super::resolver::SharedResolver;
 use super::settings::Reach;
+use rustls::crypto::{CryptoProvider, KeyProvider, ring};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::sign::SigningKey;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use ureq::http::{HeaderName, HeaderValue, Method, Request};
 use ureq::tls::{TlsConfig, TlsProvider};
-use ureq::unversioned::transport::DefaultConnector;
+use ureq::unversioned::transport::{ConnectProxyConnector, Connector, RustlsConnector, TcpConnector};
 use ureq::{Agent, Error};
 
 /// What came back from a call.
@@ -29,12 +32,25 @@ pub enum Answer {
 /// Whether TLS can be set up here: the provider knows its protocol versions and makes a client.
 #[doc(hidden)]
 pub fn tls_selftest() -> Result<(), String> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    rustls::ClientConfig::builder_with_provider(provider)
+    rustls::ClientConfig::builder_with_provider(crypto())
         .with_safe_default_protocol_versions()
         .map(|config| config.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
         .map(drop)
         .map_err(|error| format!("TLS cannot be set up: {error}"))
+}
+
+/// What ring offers to clients, without the keys of one that signs: the backend knows us by our API key.
+fn crypto() -> Arc<CryptoProvider> {
+    Arc::new(CryptoProvider { key_provider: &NoKeys, ..ring::default_provider() })
+}
+
+#[derive(Debug)]
+struct NoKeys;
+
+impl KeyProvider for NoKeys {
+    fn load_private_key(&self, _: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, rustls::Error> {
+        Err(rustls::Error::General("no client keys".into()))
+    }
 }
 
 /// One connection pool to one backend.
@@ -51,7 +67,7 @@ impl Transport {
     pub(super) fn new(reach: Reach) -> Transport {
         let tls = TlsConfig::builder()
             .provider(TlsProvider::Rustls)
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .unversioned_rustls_crypto_provider(crypto())
             .root_certs(reach.roots.clone())
             .build();
         let config = Agent::config_builder()
@@ -68,8 +84,11 @@ impl Transport {
             .max_idle_connections_per_host(2)
             .max_idle_age(IDLE_AGE)
             .build();
+        // The ways that are used, where ureq's own chain also has a place for those that are not built in.
+        let connector =
+            ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default()).chain(RustlsConnector::default());
         Transport {
-            agent: Agent::with_parts(config, DefaultConnector::default(), SharedResolver::default()),
+            agent: Agent::with_parts(config, connector, SharedResolver::default()),
             reach,
             cancelled: AtomicBool::new(false),
             kept: AtomicBool::new(false),

@@ -159,7 +159,7 @@ fn decorated_header(
         return Err(Skip::NotRecognised);
     }
     let fits = |bytes: usize| head.fits_value(value.len(), envelope::encoded_len(bytes));
-    let made = shared.describe(&text, &challenge, exchange.link.as_ref(), extras, fits)?;
+    let made = shared.describe(&text, &challenge, exchange.link.as_ref(), extras, &fits)?;
     Ok(Some(Edit::set(x402_v2::CHALLENGE_HEADER, envelope::encode(&made))))
 }
 
@@ -257,7 +257,7 @@ fn decorated_body(exchange: &mut Exchange, open402: bool, text: &[u8]) -> Result
     if !takes {
         return Err(Skip::NotRecognised);
     }
-    shared.describe(text, &challenge, exchange.link.as_ref(), &extras, |_| true)
+    shared.describe(text, &challenge, exchange.link.as_ref(), &extras, &|_| true)
 }
 
 /// The dialect of the challenge, from what is in hand.

@@ -21,7 +21,13 @@ impl Engine {
 
     /// As [`Engine::on_request`], with clocks that are read only if there is something to do: reading them costs
     /// more than an ordinary request does.
-    pub fn on_request_with(&self, now: impl FnOnce() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
+    pub fn on_request_with(&self, now: impl Fn() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
+        self.begin(&now, request)
+    }
+
+    /// Neither generic nor inlined: it would be built with a binding, for size, and not with the engine, for speed.
+    #[inline(never)]
+    fn begin(&self, now: &dyn Fn() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
         // The ordinary request ends here, in a small frame: what begins an exchange has a large one.
         if !self.shared.enabled || self.shared.guarded(|| true, || is_ordinary(&self.shared, request)) {
             return None;
@@ -75,7 +81,7 @@ fn is_ordinary(shared: &Shared, request: &RequestHead<'_>) -> bool {
 }
 
 #[inline(never)]
-fn begin(engine: &Engine, now: impl FnOnce() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
+fn begin(engine: &Engine, now: &dyn Fn() -> Now, request: &RequestHead<'_>) -> Option<(Exchange, Verdict)> {
     let shared = &engine.shared;
     let paid = match glance(request) {
         Glance::TooLarge => {

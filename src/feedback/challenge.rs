@@ -37,7 +37,7 @@ pub(crate) fn decorate_v2(
     link: &Link,
     wanted: Additions,
     extras: &[Extra],
-    fits: impl Fn(usize) -> bool,
+    fits: &dyn Fn(usize) -> bool,
 ) -> Found<Vec<u8>> {
     if challenge.extensions == ExtensionPlace::Ours || is_mentioned(text, &challenge.description, link) {
         return Err(Skip::AlreadyOurs);

@@ -116,8 +116,10 @@ impl Rules {
             Segment::Partial(partial) => match node.partial.iter().find(|(known, _)| *known == partial) {
                 Some(&(_, child)) => child,
                 None => {
-                    node.partial.push((partial, fresh));
-                    node.partial.sort_by_key(|(partial, _)| std::cmp::Reverse(partial.literal_len()));
+                    // The longest literal text first, the older of two equals before the newer.
+                    let length = partial.literal_len();
+                    let at = node.partial.partition_point(|(known, _)| known.literal_len() >= length);
+                    node.partial.insert(at, (partial, fresh));
                     fresh
                 }
             },

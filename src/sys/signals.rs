@@ -9,6 +9,11 @@ use std::thread::{Builder, JoinHandle};
 ///
 /// A system that gives no more threads is an error here, never a panic.
 pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    spawn_boxed(name, Box::new(run))
+}
+
+/// Boxed, so that std's part of a thread is in the library once.
+fn spawn_boxed(name: &str, run: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
     if name.contains('\0') {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }

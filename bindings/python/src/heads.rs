@@ -31,14 +31,15 @@ pub(crate) fn read<'py, T>(
     work: impl FnOnce(Head<'_, 'py>) -> PyResult<T>,
 ) -> PyResult<T> {
     let given = given(headers)?;
-    match plain_lines(&given) {
-        Some(lines) => work(Head { given: &given, lines: &lines, style }),
+    let copied;
+    let lines = match plain_lines(&given) {
+        Some(lines) => lines,
         None => {
-            let read = given.iter().map(spelled).collect::<PyResult<Vec<_>>>()?;
-            let lines: Vec<HeaderLine<'_>> = read.iter().map(|(name, value)| (&name[..], &value[..])).collect();
-            work(Head { given: &given, lines: &lines, style })
+            copied = given.iter().map(spelled).collect::<PyResult<Vec<_>>>()?;
+            borrowed(&copied)
         }
-    }
+    };
+    work(Head { given: &given, lines: &lines, style })
 }
 
 /// Not inlined, like the next two: `read` has many callers, and code that several of them share is in the cache.
@@ -61,6 +62,12 @@ fn plain_lines<'a>(given: &'a [Bound<'_, PyAny>]) -> Option<Vec<HeaderLine<'a>>>
         lines.push(plain(line)?);
     }
     Some(lines)
+}
+
+#[cold]
+#[inline(never)]
+fn borrowed(copied: &[(Vec<u8>, Vec<u8>)]) -> Vec<HeaderLine<'_>> {
+    copied.iter().map(|(name, value)| (&name[..], &value[..])).collect()
 }
 
 /// What `look` makes of the value of the first line with exactly this name.

@@ -211,7 +211,8 @@ impl Engine {
             match body::standing(body, options.body_layout, options.rate_hint)? {
                 Standing::Taken(_) => Err(Skip::AlreadyOurs),
                 Standing::Free { close, empty } => Ok(shared.with_fixed_or_path(|link| {
-                    body::enrich(body, (close, empty), link, id, options.body_layout, options.rate_hint)
+                    let members = body::members(empty, link, id, options.body_layout, options.rate_hint);
+                    [&body[..close], &members, &body[close..]].concat()
                 })),
             }
         })

@@ -36,7 +36,7 @@ pub use guard::{contained_here, drop_payload};
 pub use http::head::HeaderLine;
 pub use state::Stats;
 pub use sys::clock::Now;
-pub use verdict::{Action, Edit, EditOp, Verdict};
+pub use verdict::{Action, Edit, EditOp, NewBody, Verdict};
 
 /// The examples of the pages run as tests.
 #[cfg(doctest)]

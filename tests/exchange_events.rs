@@ -514,7 +514,7 @@ fn l14_one_exchange_has_one_origin_whatever_is_learned_meanwhile() {
     assert!(known);
     response.body = Body::Whole(&answer.body);
     let verdict = early.on_response(NOW, &response);
-    let text = String::from_utf8(verdict.body.unwrap()).unwrap();
+    let text = String::from_utf8(verdict.body.unwrap().whole(&answer.body)).unwrap();
     assert!(text.contains(r#""feedback_url":"/feedback/rate?"#) && !text.contains("registered.example"), "{text}");
     let receipt = verdict.edits.iter().find(|edit| edit.name == "PAYMENT-RESPONSE").unwrap();
     use base64::Engine as _;

@@ -414,7 +414,9 @@ fn drive(engine: &Engine, request: &Request, answer: &Response, dice: &mut Dice)
     let verdict = exchange.on_response(NOW, &response);
     sound(&verdict, &answer.headers);
     assert_ne!(verdict.action, Action::WantBody, "asked twice");
-    if let Some(body) = &verdict.body {
+    if let Some(new) = &verdict.body {
+        let body = &new.clone().whole(&answer.body);
+        assert_eq!(new.len(), body.len());
         assert!(body.len() >= answer.body.len(), "an answer only grows");
         let json_type = answer.header_is("content-type", "application/json");
         if json_type && serde_json::from_slice::<serde::de::IgnoredAny>(&answer.body).is_ok() {

@@ -24,11 +24,12 @@ pub(crate) unsafe fn clear(out: *mut fx402_verdict) {
 
 impl fx402_exchange {
     pub(crate) fn new(exchange: Exchange) -> fx402_exchange {
-        fx402_exchange { exchange, verdict: Verdict::pass(), edits: Vec::new() }
+        fx402_exchange { exchange, verdict: Verdict::pass(), body: None, edits: Vec::new() }
     }
 
-    /// Keeps `verdict` until the next one and shows it in `out`.
-    pub(crate) fn lend(&mut self, verdict: Verdict, out: &Room<fx402_verdict>) {
+    /// Keeps `verdict` until the next one and shows it in `out`; `came` is the body that the engine was shown.
+    pub(crate) fn lend(&mut self, mut verdict: Verdict, came: &[u8], out: &Room<fx402_verdict>) {
+        self.body = verdict.body.take().map(|body| body.whole(came));
         self.verdict = verdict;
         self.edits.clear();
         self.edits.extend(self.verdict.edits.iter().map(edit));
@@ -37,11 +38,11 @@ impl fx402_exchange {
         out.write(&fx402_verdict {
             action: action(verdict.action),
             http_status: verdict.http_status.into(),
-            flags: replaced(&verdict.target, FX402_TARGET_REPLACED) | replaced(&verdict.body, FX402_BODY_REPLACED),
+            flags: replaced(&verdict.target, FX402_TARGET_REPLACED) | replaced(&self.body, FX402_BODY_REPLACED),
             edits: if self.edits.is_empty() { std::ptr::null() } else { self.edits.as_ptr() },
             edits_len: self.edits.len(),
             target: fx402_span::of(verdict.target.as_deref().unwrap_or_default()),
-            body: fx402_span::of(verdict.body.as_deref().unwrap_or_default()),
+            body: fx402_span::of(self.body.as_deref().unwrap_or_default()),
             feedback_id: fx402_span::of(verdict.feedback_id.as_ref().map_or("", FeedbackId::as_str).as_bytes()),
             body_limit: verdict.body_limit,
             ..PASS

@@ -7,7 +7,7 @@ use crate::dialect::Settlement;
 use crate::http::body_gate::{self, BODY_LIMIT, Gate, Wanted};
 use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::{Action, Verdict};
+use crate::verdict::{Action, NewBody, Verdict};
 
 /// Judges a head, or the same head again with its body.
 pub(super) fn judge(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Verdict {
@@ -80,7 +80,7 @@ fn refused(exchange: &mut Exchange, now: Now, response: &ResponseHead<'_>) -> Ve
     if let Some(json) = exchange.diagnosis.as_ref().and_then(|diagnosis| diagnosis.json.clone()) {
         let made = placement::into_body(text, &json).map_err(|_| Skip::NotJson);
         head.set("Cache-Control", placement::CACHE_CONTROL.as_bytes());
-        match made.and_then(|made| with_body(&mut head, response.head_first, length, text.len(), made)) {
+        match made.and_then(|made| with_body(&mut head, response.head_first, length, text.len(), made.into())) {
             Ok(body) => verdict = Verdict { edits: head.into_edits(), body: Some(body), ..Verdict::default() },
             Err(skip) => exchange.skip(skip),
         }
@@ -98,8 +98,8 @@ pub(super) fn with_body(
     head_first: bool,
     stated: Option<usize>,
     old: usize,
-    made: Vec<u8>,
-) -> Result<Vec<u8>, Skip> {
+    made: NewBody,
+) -> Result<NewBody, Skip> {
     if stated.is_some_and(|length| length != old) {
         return Err(Skip::Ambiguous);
     }

@@ -224,7 +224,7 @@ fn add_to_body(
         (Some(made), _) | (None, Ok(made)) => Ok(made),
         (None, Err(skip)) => Err(skip),
     };
-    match made.and_then(|made| answer::with_body(head, response.head_first, length, text.len(), made)) {
+    match made.and_then(|made| answer::with_body(head, response.head_first, length, text.len(), made.into())) {
         Ok(body) => {
             if is_described {
                 described(exchange);

@@ -65,7 +65,7 @@ pub(super) fn of_body(exchange: &mut Exchange, text: &[u8], mut verdict: Verdict
                 }
                 let query = exchange.context_raw.take().map_or_else(Raw::default, |query| *query);
                 exchange.context_raw = Some(Box::new(raw.over(query)));
-                verdict.body = Some(body);
+                verdict.body = Some(body.into());
             }
         },
         BodyCut::Unreadable => {

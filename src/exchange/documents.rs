@@ -58,7 +58,7 @@ pub(super) fn judge(exchange: &mut Exchange, response: &ResponseHead<'_>) -> Ver
         Reading::Text(text) => text,
     };
     let made = made(exchange, text);
-    match made.and_then(|made| answer::with_body(&mut head, response.head_first, stated, text.len(), made)) {
+    match made.and_then(|made| answer::with_body(&mut head, response.head_first, stated, text.len(), made.into())) {
         Ok(body) => Verdict { edits: head.into_edits(), body: Some(body), ..Verdict::default() },
         Err(skip) => {
             exchange.skip(skip);

@@ -14,7 +14,7 @@ use crate::http::{Line, caching, envelope, find};
 use crate::json::scan::{self, Slot};
 use crate::skip::Skip;
 use crate::sys::clock::Now;
-use crate::verdict::{Action, Edit, Verdict};
+use crate::verdict::{Action, Edit, NewBody, Verdict};
 
 pub(super) fn judge(
     exchange: &mut Exchange,
@@ -304,11 +304,15 @@ fn add_to_body(
             return Verdict::pass();
         }
         BodyPlan::Text { text, stated } if text.len() > BODY_LIMIT => (text.len(), stated, Err(Skip::TooLarge)),
-        BodyPlan::Text { text, stated } => (text.len(), stated, body::append_trailer(text, link, id)),
+        BodyPlan::Text { text, stated } => {
+            let end = text.len();
+            (end, stated, body::trailer(text, link, id).map(|made| NewBody::inserted(end, end, made)))
+        }
         BodyPlan::Json { text, stated, standing } => {
             let made = match standing {
                 Ok(Standing::Free { close, empty }) => {
-                    Ok(body::enrich(text, (close, empty), link, id, options.body_layout, options.rate_hint))
+                    let members = body::members(empty, link, id, options.body_layout, options.rate_hint);
+                    Ok(NewBody::inserted(text.len(), close, members))
                 }
                 Ok(Standing::Taken(_)) => Err(Skip::AlreadyOurs),
                 Err(skip) => Err(skip),

@@ -176,7 +176,7 @@ impl Exchange {
             action: Action::Reply,
             http_status: answer.status,
             edits,
-            body: Some(answer.body),
+            body: Some(answer.body.into()),
             ..Verdict::default()
         }
     }

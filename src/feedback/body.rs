@@ -57,19 +57,10 @@ fn id_at(body: &[u8], slot: &Slot) -> Option<FeedbackId> {
     id::parse(&scan::text_of(body, range)?)
 }
 
-/// The body with the members before its last brace, where [`standing`] found it free.
-pub(crate) fn enrich(
-    body: &[u8],
-    (close, empty): (usize, bool),
-    link: &Link,
-    id: FeedbackId,
-    layout: Layout,
-    hint: bool,
-) -> Vec<u8> {
-    // Written in place: a large body is copied once.
+/// What is put before the last brace of a body that [`standing`] found free; `empty`: the object has no members yet.
+pub(crate) fn members(empty: bool, link: &Link, id: FeedbackId, layout: Layout, hint: bool) -> Vec<u8> {
     let members = link.body_members(hint);
-    let mut out = Vec::with_capacity(body.len() + members.len() + LAYOUT_ROOM);
-    out.extend_from_slice(&body[..close]);
+    let mut out = Vec::with_capacity(members.len() + LAYOUT_ROOM);
     if !empty {
         out.push(b',');
     }
@@ -83,19 +74,18 @@ pub(crate) fn enrich(
             out.push(b'}');
         }
     }
-    out.extend_from_slice(&body[close..]);
     out
 }
 
 /// A comma, and the nested layout's name and braces.
 const LAYOUT_ROOM: usize = 32;
 
-/// The text with one newline at its end and the trailer behind it.
-pub(crate) fn append_trailer(body: &[u8], link: &Link, id: FeedbackId) -> Found<Vec<u8>> {
+/// What goes behind a text: a newline where it ends without one, then the trailer.
+pub(crate) fn trailer(body: &[u8], link: &Link, id: FeedbackId) -> Found<Vec<u8>> {
     if body.is_empty() || simdutf8::basic::from_utf8(body).is_err() {
         return Err(Skip::BodyNotEditable);
     }
-    let mut out = body.to_vec();
+    let mut out = Vec::new();
     if !body.ends_with(b"\n") {
         out.push(b'\n');
     }

@@ -87,13 +87,13 @@ fn send(engine: &Engine, case: &RequestCase, fill: &Fill, at_once: bool) -> Sent
             sent.verdict = "pass".into();
             sent.target = target.clone().unwrap_or(sent.target);
             sent.head = apply(&lines, &listed(&verdict)).lines();
-            sent.body = body.clone().unwrap_or(sent.body);
+            sent.body = body.clone().map_or_else(|| sent.body.clone(), |new| new.whole(&sent.body));
         }
         Action::Reply => {
             sent.verdict = "reply".into();
             let mut head = apply(&[], &listed(&verdict)).lines();
             head.sort();
-            sent.answer = Some((http_status, head, body.clone().unwrap_or_default()));
+            sent.answer = Some((http_status, head, body.clone().map(|new| new.whole(b"")).unwrap_or_default()));
         }
         Action::WantBody | Action::Wait => sent.verdict = format!("{action:?} again"),
     }

@@ -138,7 +138,7 @@ pub fn send(
     Sent {
         head,
         body_replaced: verdict.body.is_some(),
-        body: verdict.body.unwrap_or_else(|| body.to_vec()),
+        body: verdict.body.map_or_else(|| body.to_vec(), |new| new.whole(body)),
         first,
         asked,
         id: verdict.feedback_id.map(|id| id.as_str().to_owned()),

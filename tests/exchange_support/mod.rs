@@ -286,12 +286,12 @@ fn answer_through(
                 served.sent.headers = edited(&answer.headers, &second.edits);
             }
             if let Some(body) = second.body {
-                served.sent.body = body;
+                served.sent.body = body.whole(&answer.body);
             }
         }
         _ => {
             if let Some(body) = first.body {
-                served.sent.body = body;
+                served.sent.body = body.whole(&answer.body);
             }
         }
     }
@@ -305,7 +305,7 @@ impl Handed {
             self.target.clone_from(target);
         }
         if let Some(body) = &verdict.body {
-            self.body.clone_from(body);
+            self.body = body.clone().whole(&self.body);
         }
     }
 
@@ -319,7 +319,7 @@ pub fn reply(verdict: &Verdict) -> Response {
     Response {
         status: verdict.http_status,
         headers: edited(&Lines::new(), &verdict.edits),
-        body: verdict.body.clone().unwrap_or_default(),
+        body: verdict.body.clone().map(|body| body.whole(b"")).unwrap_or_default(),
         ..Response::default()
     }
 }

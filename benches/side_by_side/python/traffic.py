@@ -36,12 +36,23 @@ def answer(status, body, *headers):
     return start, {"type": "http.response.body", "body": body}
 
 
+def in_pieces(start, body):
+    """The same answer as an application sends it that writes its body bit by bit."""
+    pieces = [body["body"][at : at + 65_536] for at in range(0, len(body["body"]), 65_536)]
+    sent = [{"type": "http.response.body", "body": piece, "more_body": True} for piece in pieces]
+    return start, *sent[:-1], {**sent[-1], "more_body": False}
+
+
 ANSWERS = {
     "/paid": answer(200, SMALL, (b"payment-response", RECEIPT)),
     "/large": answer(200, LARGE, (b"payment-response", RECEIPT)),
+    "/pieces": in_pieces(*answer(200, LARGE, (b"payment-response", RECEIPT))),
     "/402": answer(402, b"{}", (b"payment-required", CHALLENGE)),
     "/free": answer(200, SMALL),
 }
+
+
+PAID = ("/paid", "/large", "/pieces")
 
 
 async def stub(scope, receive, send):
@@ -65,7 +76,7 @@ def answers_of_ours():
         async def send(message, sent=sent):
             sent.append(message)
 
-        headers = [(b"payment-signature", payment())] if path in ("/paid", "/large") else []
+        headers = [(b"payment-signature", payment())] if path in PAID else []
         scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "headers": headers}
         asyncio.run(app(scope, None, send))
 

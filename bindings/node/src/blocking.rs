@@ -35,7 +35,7 @@ impl<'task> ScopedTask<'task> for Wait {
     }
 
     fn resolve(&mut self, env: &'task Env, made: forge_x402::Verdict) -> Result<JsString<'task>> {
-        verdict::tell(env, made)
+        verdict::tell(env, made, b"")
     }
 }
 

@@ -49,7 +49,7 @@ impl Engine {
         exchange: &Exchange,
     ) -> Result<Option<JsString<'env>>> {
         let (head, _) = split(scratch, length);
-        begin(env, exchange, with_request(head, |request| self.inner.on_request_with(Now::read, request)))
+        begin(env, exchange, with_request(head, |request| self.inner.on_request_with(Now::read, request)), b"")
     }
 
     /// For a request that got `null` and is answered 402. `null`: let the response pass. The request's head ends at `request` in
@@ -69,12 +69,13 @@ impl Engine {
     ) -> Result<Option<JsString<'env>>> {
         let (heads, behind) = split(scratch, response);
         let (request, response) = split(heads, request);
+        let body = body(behind, body_size, body_apart);
         let made = with_request(request, |request| {
-            with_response(response, status, body(behind, body_size, body_apart), |response| {
+            with_response(response, status, body, |response| {
                 self.inner.on_response_late(Now::read(), request, response)
             })
         });
-        begin(env, exchange, made)
+        begin(env, exchange, made, body.bytes())
     }
 
     #[napi(catch_unwind)]
@@ -178,10 +179,11 @@ fn begin<'env>(
     env: &'env Env,
     exchange: &Exchange,
     made: Option<(forge_x402::Exchange, forge_x402::Verdict)>,
+    came: &[u8],
 ) -> Result<Option<JsString<'env>>> {
     let Some((begun, made)) = made else { return Ok(None) };
     exchange.begin(begun)?;
-    verdict::tell(env, made).map(Some)
+    verdict::tell(env, made, came).map(Some)
 }
 
 /// What an environment that ends gives the backend, so that it is not kept waiting.

@@ -61,7 +61,7 @@ impl Exchange {
     /// The body that the verdict on the request asked for; of a longer one the first `body_limit + 1` bytes.
     #[napi(catch_unwind)]
     pub fn on_request_body<'env>(&self, env: &'env Env, body: &[u8]) -> Result<JsString<'env>> {
-        verdict::tell(env, self.with(|exchange| exchange.on_request_body(Now::read(), body)))
+        verdict::tell(env, self.with(|exchange| exchange.on_request_body(Now::read(), body)), body)
     }
 
     /// The response's head, which ends at `response` in `scratch`; the same head again with the body that was asked for.
@@ -76,10 +76,11 @@ impl Exchange {
         body_apart: Option<&[u8]>,
     ) -> Result<JsString<'env>> {
         let (head, behind) = split(scratch, response);
-        let made = with_response(head, status, body(behind, body_size, body_apart), |response| {
+        let body = body(behind, body_size, body_apart);
+        let made = with_response(head, status, body, |response| {
             self.with(|exchange| exchange.on_response(Now::read(), response))
         });
-        verdict::tell(env, made)
+        verdict::tell(env, made, body.bytes())
     }
 
     /// After a verdict that says wait: asks the backend on another thread, for `limit_ms` at most.

@@ -2,19 +2,19 @@
 //!
 //! One text is what costs least to hand over: a text for a name, an object and a property for each field cost many times as much.
 
-use forge_x402::{Action, EditOp, Verdict};
+use forge_x402::{Action, EditOp, NewBody, Verdict};
 use napi::bindgen_prelude::Result;
 use napi::{Env, JsString};
 
 /// `action\nstatus\nbody limit\nid\ntarget\nedits\n` with the number of edits, `op\nname\nvalue\n` for each, op one of S(et), A(dd),
-/// R(emove), and behind a B the body if there is one; all in Latin-1. An empty text passes with nothing to do.
-pub fn tell(env: &Env, made: Verdict) -> Result<JsString<'_>> {
+/// R(emove), and behind a B the body if there is one; all in Latin-1. An empty text passes with nothing to do. `came` is the
+/// body that the engine was shown.
+pub fn tell<'env>(env: &'env Env, made: Verdict, came: &[u8]) -> Result<JsString<'env>> {
     if is_empty(&made) {
         return env.create_string_latin1(b"");
     }
-    let body = made.body.as_deref();
     let values = made.edits.iter().map(|edit| edit.name.len() + edit.value.len() + 4).sum::<usize>();
-    let mut told = Vec::with_capacity(256 + values + body.map_or(0, <[u8]>::len));
+    let mut told = Vec::with_capacity(256 + values + made.body.as_ref().map_or(0, NewBody::len));
     let mut field = |part: &[u8]| {
         told.extend_from_slice(part);
         told.push(b'\n');
@@ -39,9 +39,11 @@ pub fn tell(env: &Env, made: Verdict) -> Result<JsString<'_>> {
         field(edit.name.as_bytes());
         field(&edit.value);
     }
-    if let Some(body) = body {
+    if let Some(body) = &made.body {
         told.push(b'B');
-        told.extend_from_slice(body);
+        for part in body.parts(&[came]) {
+            told.extend_from_slice(part);
+        }
     }
     env.create_string_latin1(&told)
 }

@@ -152,7 +152,7 @@ impl Answer {
             Some(exchange) => exchange.on_request_body(Now::read(), body),
             None => forge_x402::Verdict::pass(),
         };
-        heads::read(self.asked.headers.bind(py), Style::Bytes, |head| Verdict::new(py, made, &head))
+        heads::read(self.asked.headers.bind(py), Style::Bytes, |head| Verdict::new(py, made, body, &head))
     }
 
     /// After action 3. BLOCKS for `limit_ms` at most. The thread that waits owns the exchange, whatever becomes of the
@@ -166,7 +166,7 @@ impl Answer {
             (exchange, made)
         });
         slf.try_borrow_mut()?.exchange = exchange;
-        Verdict::new(py, made.unwrap_or_default(), &Head::default())
+        Verdict::new(py, made.unwrap_or_default(), b"", &Head::default())
     }
 
     /// Answers in the application's place; what it returns is to be awaited.
@@ -214,7 +214,7 @@ impl Answer {
                 let ahead = if made.action == Action::Pass && made.target.is_none() {
                     None
                 } else {
-                    Some(Py::new(py, Verdict::new(py, made, &Head::default())?)?)
+                    Some(Py::new(py, Verdict::new(py, made, b"", &Head::default())?)?)
                 };
                 (Some(Box::new(exchange)), ahead)
             }

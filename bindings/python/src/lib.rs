@@ -86,7 +86,7 @@ impl Engine {
     ) -> PyResult<Option<(Exchange, Verdict)>> {
         heads::read(headers, Style::default(), |head| {
             let request = request_head(&method, &target, head.lines, client_ip.as_deref());
-            begun(py, self.inner.on_request_with(Now::read, &request), &head)
+            begun(py, self.inner.on_request_with(Now::read, &request), b"", &head)
         })
     }
 
@@ -109,7 +109,8 @@ impl Engine {
             let request = request_head(&method, &target, asked.lines, client_ip.as_deref());
             heads::read(headers, style(text), |head| {
                 let response = response_head(status, head.lines, route.as_deref(), body.as_deref());
-                begun(py, self.inner.on_response_late(Now::read(), &request, &response), &head)
+                let made = self.inner.on_response_late(Now::read(), &request, &response);
+                begun(py, made, response.body.bytes(), &head)
             })
         })
     }
@@ -231,7 +232,7 @@ impl Exchange {
         headers: &Bound<'py, PyAny>,
     ) -> PyResult<Verdict> {
         let made = self.now(|exchange| exchange.on_request_body(Now::read(), &body));
-        heads::read(headers, Style::default(), |head| Verdict::new(py, made.unwrap_or_default(), &head))
+        heads::read(headers, Style::default(), |head| Verdict::new(py, made.unwrap_or_default(), &body, &head))
     }
 
     #[pyo3(signature = (status, headers, route=None, body=None, text=false))]
@@ -247,14 +248,14 @@ impl Exchange {
         heads::read(headers, style(text), |head| {
             let response = response_head(status, head.lines, route.as_deref(), body.as_deref());
             let made = self.now(|exchange| exchange.on_response(Now::read(), &response));
-            Verdict::new(py, made.unwrap_or_default(), &head)
+            Verdict::new(py, made.unwrap_or_default(), response.body.bytes(), &head)
         })
     }
 
     /// BLOCKS for `limit_ms` at most.
     fn wait(&self, py: Python<'_>, limit_ms: u64) -> PyResult<Verdict> {
         let made = py.detach(|| self.now(|exchange| exchange.wait(Duration::from_millis(limit_ms))));
-        Verdict::new(py, made.unwrap_or_default(), &Head::default())
+        Verdict::new(py, made.unwrap_or_default(), b"", &Head::default())
     }
 
     /// `outcome`: "delivered", "aborted" or "failed"; anything else: nobody knows. `status` 0: the one judged last.
@@ -286,10 +287,11 @@ impl Exchange {
 fn begun(
     py: Python<'_>,
     made: Option<(forge_x402::Exchange, forge_x402::Verdict)>,
+    came: &[u8],
     head: &Head<'_, '_>,
 ) -> PyResult<Option<(Exchange, Verdict)>> {
     let Some((exchange, made)) = made else { return Ok(None) };
-    Ok(Some((Exchange { inner: Mutex::new(Some(exchange)) }, Verdict::new(py, made, head)?)))
+    Ok(Some((Exchange { inner: Mutex::new(Some(exchange)) }, Verdict::new(py, made, came, head)?)))
 }
 
 fn request_head<'a>(

@@ -1,6 +1,6 @@
 //! What to do now, as Python reads it.
 
-use forge_x402::{Action, Edit, EditOp};
+use forge_x402::{Action, Edit, EditOp, NewBody};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -53,9 +53,9 @@ impl Verdict {
         Ok((self.http_status, headers, body))
     }
 
-    /// `head`: what the edits are applied to.
-    pub fn new(py: Python<'_>, made: forge_x402::Verdict, head: &Head<'_, '_>) -> PyResult<Verdict> {
-        let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
+    /// `came`: the body that the engine was shown; `head`: what the edits are applied to.
+    pub fn new(py: Python<'_>, made: forge_x402::Verdict, came: &[u8], head: &Head<'_, '_>) -> PyResult<Verdict> {
+        let body = made.body.map(|body| written(py, &body, &[came])).transpose()?.map(Bound::unbind);
         // A reply is an answer of its own: its edits are all its headers.
         let stays = made.edits.is_empty() || made.action == Action::Reply;
         let headers = if stays { None } else { Some(head.edited(py, &made.edits)?.unbind()) };
@@ -69,10 +69,22 @@ impl Verdict {
             http_status: made.http_status,
             body_limit: made.body_limit,
             headers,
-            body: made.body.map(bytes),
-            target: made.target.map(bytes),
+            body,
+            target: made.target.map(|target| PyBytes::new(py, &target).unbind()),
             feedback_id: made.feedback_id.map(|id| id.as_str().to_owned()),
             edits: made.edits,
         })
     }
+}
+
+/// The body as Python sends it; `came` is the one that the engine was shown, in pieces.
+pub(crate) fn written<'py>(py: Python<'py>, body: &NewBody, came: &[&[u8]]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, body.len(), |mut room| {
+        for part in body.parts(came) {
+            if let Some(place) = room.split_off_mut(..part.len()) {
+                place.copy_from_slice(part);
+            }
+        }
+        Ok(())
+    })
 }

@@ -34,7 +34,7 @@ pub unsafe extern "C" fn fx402_on_request(
             let request = input::request(r#in, &mut lines)?;
             if let Some((exchange, verdict)) = engine.on_request_with(Now::read, &request) {
                 let mut made = Box::new(fx402_exchange::new(exchange));
-                made.lend(verdict, &room);
+                made.lend(verdict, request.body.bytes(), &room);
                 *ex = Box::into_raw(made);
             }
             Ok(())
@@ -57,8 +57,9 @@ pub unsafe extern "C" fn fx402_on_request_body(
         lend::clear(out);
         guard(err, || {
             let (held, room) = (out::exchange(ex)?, sized::room(out)?);
-            let verdict = held.exchange.on_request_body(Now::read(), whole_body.bytes()?);
-            held.lend(verdict, &room);
+            let body = whole_body.bytes()?;
+            let verdict = held.exchange.on_request_body(Now::read(), body);
+            held.lend(verdict, body, &room);
             Ok(())
         })
     }
@@ -80,8 +81,9 @@ pub unsafe extern "C" fn fx402_on_response(
         guard(err, || {
             let (held, room) = (out::exchange(ex)?, sized::room(out)?);
             let mut lines = Lines::new();
-            let verdict = held.exchange.on_response(Now::read(), &input::response(r#in, &mut lines)?);
-            held.lend(verdict, &room);
+            let response = input::response(r#in, &mut lines)?;
+            let verdict = held.exchange.on_response(Now::read(), &response);
+            held.lend(verdict, response.body.bytes(), &room);
             Ok(())
         })
     }
@@ -110,7 +112,7 @@ pub unsafe extern "C" fn fx402_on_response_late(
             let response = input::response(res, &mut answered)?;
             if let Some((exchange, verdict)) = engine.on_response_late(Now::read(), &request, &response) {
                 let mut made = Box::new(fx402_exchange::new(exchange));
-                made.lend(verdict, &room);
+                made.lend(verdict, response.body.bytes(), &room);
                 *ex = Box::into_raw(made);
             }
             Ok(())
@@ -134,7 +136,7 @@ pub unsafe extern "C" fn fx402_exchange_wait(
         guard(err, || {
             let (held, room) = (out::exchange(ex)?, sized::room(out)?);
             let verdict = held.exchange.wait(std::time::Duration::from_millis(timeout_ms.into()));
-            held.lend(verdict, &room);
+            held.lend(verdict, b"", &room);
             Ok(())
         })
     }
@@ -151,7 +153,7 @@ pub unsafe extern "C" fn fx402_exchange_take_body(ex: *mut fx402_exchange, out: 
         out::clear(out, fx402_buf::EMPTY);
         guard(std::ptr::null_mut(), || {
             let (held, out) = (out::exchange(ex)?, out::slot(out)?);
-            let body = held.verdict.body.take();
+            let body = held.body.take();
             *out = fx402_buf::of(body.ok_or_else(|| Fault::new(FX402_E_ARG, "there is no replacement body"))?);
             Ok(())
         })

@@ -18,7 +18,9 @@ pub struct fx402_engine {
 /// One HTTP exchange and the memory that its verdict points into.
 pub struct fx402_exchange {
     pub(crate) exchange: Exchange,
+    /// Without its body, which stands next to it in one piece.
     pub(crate) verdict: Verdict,
+    pub(crate) body: Option<Vec<u8>>,
     pub(crate) edits: Vec<fx402_edit>,
 }
 

@@ -1,6 +1,6 @@
 //! What is held of an answer until the engine has decided: its head, and the body while it may still be edited.
 
-use forge_x402::{Action, Body, Now, ResponseHead};
+use forge_x402::{Action, Body, NewBody, Now, ResponseHead};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use super::message::{flag, joined, member, message_of, part_of, stated_length, with};
 use super::{Answer, Outgoing, Stage};
 use crate::heads::{self, Style};
+use crate::verdict::written;
 
 /// A head that waits.
 pub(super) struct Held {
@@ -19,7 +20,7 @@ pub(super) struct Held {
     judged: bool,
     /// What the last look came to: the head with its edits, the body to send instead, whether to come again with the body.
     edited: Option<Py<PyList>>,
-    body: Option<Vec<u8>>,
+    body: Option<NewBody>,
     action: Action,
     body_limit: usize,
     /// Bytes of the parts.
@@ -84,7 +85,7 @@ impl Answer {
         let more = flag(py, message.as_any(), intern!(py, "more_body"))?;
         let part = part_of(py, message.as_any())?;
         let Stage::Held(held) = &mut self.stage else { return Ok(Outgoing::default()) };
-        let (message, part) = match held.parts.take() {
+        let (whole, parts) = match held.parts.take() {
             Some(mut parts) => {
                 held.size += part.len()?;
                 parts.push(part.unbind());
@@ -93,8 +94,7 @@ impl Answer {
                     held.parts = Some(parts);
                     return if fits { Ok(Outgoing::default()) } else { self.release(py) };
                 }
-                let whole = joined(py, &parts)?;
-                (with(&message, intern!(py, "body"), &whole)?, whole)
+                (joined(py, &parts)?, parts)
             }
             None if more => {
                 let length = held.length.unwrap_or(0);
@@ -110,15 +110,28 @@ impl Answer {
                 self.body(message.into_any(), &mut outgoing)?;
                 return Ok(outgoing);
             }
-            None => (message, part),
+            None => (part, Vec::new()),
         };
-        self.judge(py, Some(&part))?;
-        let mut message = message;
-        if let Stage::Held(held) = &mut self.stage
-            && let Some(made) = held.body.take()
-        {
-            message = with(&message, intern!(py, "body"), &PyBytes::new(py, &made))?;
-        }
+        self.judge(py, Some(&whole))?;
+        let made = match &mut self.stage {
+            Stage::Held(held) => held.body.take(),
+            _ => None,
+        };
+        let body = match made {
+            Some(made) if parts.is_empty() => Some(written(py, &made, &[whole.cast::<PyBytes>()?.as_bytes()])?),
+            Some(made) => {
+                // Goes before the new one is written, which then has its place in memory.
+                drop(whole);
+                let came = parts.iter().map(|part| Ok(part.bind(py).cast::<PyBytes>()?.as_bytes()));
+                Some(written(py, &made, &came.collect::<PyResult<Vec<_>>>()?)?)
+            }
+            None if !parts.is_empty() => Some(whole.cast_into()?),
+            None => None,
+        };
+        let message = match body {
+            Some(body) => with(&message, intern!(py, "body"), &body)?,
+            None => message,
+        };
         let mut outgoing = self.release(py)?;
         self.body(message.into_any(), &mut outgoing)?;
         Ok(outgoing)

@@ -211,8 +211,7 @@ impl Engine {
             match body::standing(body, options.body_layout, options.rate_hint)? {
                 Standing::Taken(_) => Err(Skip::AlreadyOurs),
                 Standing::Free { close, empty } => Ok(shared.with_fixed_or_path(|link| {
-                    let members = body::members(empty, link, id, options.body_layout, options.rate_hint);
-                    [&body[..close], &members, &body[close..]].concat()
+                    body::enrich(body, (close, empty), link, id, options.body_layout, options.rate_hint)
                 })),
             }
         })

@@ -59,8 +59,21 @@ fn id_at(body: &[u8], slot: &Slot) -> Option<FeedbackId> {
 
 /// What is put before the last brace of a body that [`standing`] found free; `empty`: the object has no members yet.
 pub(crate) fn members(empty: bool, link: &Link, id: FeedbackId, layout: Layout, hint: bool) -> Vec<u8> {
+    enrich(b"", (0, empty), link, id, layout, hint)
+}
+
+/// The whole of such a body, whose last brace stands at `close`, with the members in it: written once.
+pub(crate) fn enrich(
+    body: &[u8],
+    (close, empty): (usize, bool),
+    link: &Link,
+    id: FeedbackId,
+    layout: Layout,
+    hint: bool,
+) -> Vec<u8> {
     let members = link.body_members(hint);
-    let mut out = Vec::with_capacity(members.len() + LAYOUT_ROOM);
+    let mut out = Vec::with_capacity(body.len() + members.len() + LAYOUT_ROOM);
+    out.extend_from_slice(&body[..close]);
     if !empty {
         out.push(b',');
     }
@@ -74,6 +87,7 @@ pub(crate) fn members(empty: bool, link: &Link, id: FeedbackId, layout: Layout, 
             out.push(b'}');
         }
     }
+    out.extend_from_slice(&body[close..]);
     out
 }
 

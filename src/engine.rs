@@ -411,14 +411,7 @@ impl Shared {
         if !self.enabled || !self.options.feedback {
             return None;
         }
-        let made = self.guarded(|| Ok(Vec::new()), || work(self));
-        match made {
-            Ok(made) if made.is_empty() => None,
-            Ok(made) => Some(made),
-            Err(skip) => {
-                self.skip(skip);
-                None
-            }
-        }
+        let made = || work(self).map_err(|skip| self.skip(skip)).ok();
+        self.guarded(|| None, made).filter(|made| !made.is_empty())
     }
 }

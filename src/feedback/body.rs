@@ -3,8 +3,12 @@
 use super::id::{self, FeedbackId};
 use super::wording::{self, BODY_NAMES, Link, NESTED_NAME};
 use crate::dialect::Found;
-use crate::json::scan::{self, Members, Slot};
+use crate::json::scan::{self, Slot};
 use crate::skip::Skip;
+
+/// Places among [`BODY_NAMES`].
+const ID: usize = 0;
+const RATE: usize = 2;
 
 /// How the members stand in the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,17 +32,21 @@ pub(crate) enum Standing {
 pub(crate) fn standing(body: &[u8], layout: Layout, hint: bool) -> Found<Standing> {
     match layout {
         Layout::Flat => {
-            let document = scan::document(body, BODY_NAMES)?;
-            let [id, url, rate] = &document.slots;
-            let taken = *id != Slot::Absent || *url != Slot::Absent || (hint && *rate != Slot::Absent);
-            Ok(if taken { Standing::Taken(id_at(body, id)) } else { free(&document) })
+            let (mut id, mut taken) = (Slot::Absent, false);
+            let end = scan::document_each(body, BODY_NAMES, |index, value| {
+                taken |= hint || index != RATE;
+                if index == ID {
+                    id.add(value);
+                }
+            })?;
+            Ok(if taken { Standing::Taken(id_at(body, &id)) } else { free(end.close, end.count) })
         }
         Layout::Nested => {
             let document = scan::document(body, [NESTED_NAME])?;
             Ok(match &document.slots[0] {
-                Slot::Absent => free(&document),
+                Slot::Absent => free(document.close, document.count),
                 Slot::One(range) => {
-                    let inner = scan::object(body, range.start, [BODY_NAMES[0]]);
+                    let inner = scan::object(body, range.start, [BODY_NAMES[ID]]);
                     Standing::Taken(inner.ok().and_then(|inner| id_at(body, &inner.slots[0])))
                 }
                 Slot::Repeated => Standing::Taken(None),
@@ -47,8 +55,8 @@ pub(crate) fn standing(body: &[u8], layout: Layout, hint: bool) -> Found<Standin
     }
 }
 
-fn free<const N: usize>(document: &Members<N>) -> Standing {
-    Standing::Free { close: document.close, empty: document.is_empty() }
+fn free(close: usize, members: usize) -> Standing {
+    Standing::Free { close, empty: members == 0 }
 }
 
 /// The id at a member that stands there once and is a text in the shape of one.
@@ -87,7 +95,11 @@ pub(crate) fn enrich(
             out.push(b'}');
         }
     }
-    out.extend_from_slice(&body[close..]);
+    match &body[close..] {
+        // What nearly every body ends with, without a call for one byte.
+        [brace] => out.push(*brace),
+        rest => out.extend_from_slice(rest),
+    }
     out
 }
 

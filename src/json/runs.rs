@@ -35,11 +35,16 @@ use stop_in_eight as stop_in;
 /// Whether no byte has its high bit set.
 pub(super) fn is_ascii(text: &[u8]) -> bool {
     const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
-    let Some(last) = text.last_chunk() else { return text.is_ascii() };
+    let Some(last) = text.last_chunk::<16>() else { return text.is_ascii() };
     let (blocks, _) = text.as_chunks::<16>();
     // The last block may overlap the one before it.
-    let all = blocks.iter().fold(u128::from_ne_bytes(*last), |all, block| all | u128::from_ne_bytes(*block));
-    all & HIGH == 0
+    let mut all = *last;
+    for block in blocks {
+        for (all, byte) in all.iter_mut().zip(block) {
+            *all |= byte;
+        }
+    }
+    u128::from_ne_bytes(all) & HIGH == 0
 }
 
 /// The position of the first byte at or after `at` that is no digit.

@@ -35,7 +35,7 @@ pub(crate) enum Slot {
 }
 
 impl Slot {
-    fn add(&mut self, value: Range<usize>) {
+    pub fn add(&mut self, value: Range<usize>) {
         *self = match self {
             Slot::Absent => Slot::One(value),
             _ => Slot::Repeated,
@@ -88,6 +88,23 @@ pub(crate) fn document_with<const N: usize>(
     names: [&str; N],
     inside: impl FnMut(usize, usize) -> Option<Result<usize, Fault>>,
 ) -> Result<Members<N>, Fault> {
+    let mut slots = [const { Slot::Absent }; N];
+    let end = whole(text, |start| named(text, start, names, inside, |index, value| slots[index].add(value)))?;
+    Ok(Members { slots, close: end.close, count: end.count })
+}
+
+/// As [`document`], for a caller that wants no list: `met` is told which of the names stands there, and its value's
+/// range. A body's members are looked for so, of which there are none nearly always.
+pub(crate) fn document_each<const N: usize>(
+    text: &[u8],
+    names: [&str; N],
+    met: impl FnMut(usize, Range<usize>),
+) -> Result<End, Fault> {
+    whole(text, |start| named(text, start, names, |_, _| None, met))
+}
+
+/// Checks all of the text but its top-level object, which `read` is given the start of.
+fn whole(text: &[u8], read: impl FnOnce(usize) -> Result<End, Fault>) -> Result<End, Fault> {
     if !is_utf8(text) {
         return Err(Fault::Invalid);
     }
@@ -95,11 +112,8 @@ pub(crate) fn document_with<const N: usize>(
     if text.get(start) != Some(&b'{') {
         return Err(if is_valid(text) { Fault::Kind } else { Fault::Invalid });
     }
-    let found = object_with(text, start, names, inside);
-    match &found {
-        Ok(members) if skip_space(text, members.close + 1) != text.len() => Err(Fault::Invalid),
-        _ => found,
-    }
+    let end = read(start)?;
+    if skip_space(text, end.close + 1) == text.len() { Ok(end) } else { Err(Fault::Invalid) }
 }
 
 /// Finds `names` among the members of the object whose brace stands at `start`.
@@ -113,9 +127,28 @@ pub(crate) fn object_with<const N: usize>(
     text: &[u8],
     start: usize,
     names: [&str; N],
-    mut inside: impl FnMut(usize, usize) -> Option<Result<usize, Fault>>,
+    inside: impl FnMut(usize, usize) -> Option<Result<usize, Fault>>,
 ) -> Result<Members<N>, Fault> {
     let mut slots = [const { Slot::Absent }; N];
+    let end = named(text, start, names, inside, |index, value| slots[index].add(value))?;
+    Ok(Members { slots, close: end.close, count: end.count })
+}
+
+/// Where an object ends, and how many members it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// Position of the closing brace.
+    pub close: usize,
+    pub count: usize,
+}
+
+fn named<const N: usize>(
+    text: &[u8],
+    start: usize,
+    names: [&str; N],
+    mut inside: impl FnMut(usize, usize) -> Option<Result<usize, Fault>>,
+    mut met: impl FnMut(usize, Range<usize>),
+) -> Result<End, Fault> {
     let mut count = 0;
     // An escape is longer than what it stands for, so a key shorter than every name is none of them.
     let shortest = names.iter().map(|name| name.len()).min().unwrap_or(usize::MAX);
@@ -127,10 +160,10 @@ pub(crate) fn object_with<const N: usize>(
         let Some(index) = name_at(&text[key], &names) else { return value(text, at) };
         let read = if text.get(at) == Some(&b'{') { inside(index, at) } else { None };
         let end = read.unwrap_or_else(|| value(text, at))?;
-        slots[index].add(at..end);
+        met(index, at..end);
         Ok(end)
     })?;
-    Ok(Members { slots, close, count })
+    Ok(End { close, count })
 }
 
 /// Calls `each` with the ranges of every key (inside its quotes) and value of the object at `start`;

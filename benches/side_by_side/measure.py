@@ -9,6 +9,8 @@ the server has nothing left to read: on two, each answer wakes a wrk that sleeps
 server is charged for that. Processor time is the server process's, all threads; what its reporting thread needs, which sends
 events while others wait, is shown apart. Prints medians of the rounds, and of each round's difference and ratio;
 "quiet" is the difference between the fastest quarters of both sides, which other programs on the machine disturb least.
+"same" is the same difference for a server without us that sends the larger answers ours makes (where there is one): what those
+cost is not ours to save.
 Valgrind has no SHA instructions, so it counts several thousand more for an id or a key than a processor does that has them.
 """
 
@@ -97,14 +99,15 @@ class Server:
         self.process.wait(20)
 
 
-def measure(name, bare, ours):
+def measure(name, bare, ours, same):
     path, paid, aim = SCENARIOS[name]
-    rounds = []
+    sides = [bare, ours, *([same] if same and path == "/stub" else [])]
+    rounds, larger = [], []
     for at in range(options.rounds + 1):
-        order = (bare, ours) if at % 2 else (ours, bare)
-        results = {one: one.load(path, paid, options.seconds) for one in order}
+        results = {one: one.load(path, paid, options.seconds) for one in sides[:: 1 if at % 2 else -1]}
         if at:  # the first round warms up
             rounds.append((results[bare], results[ours]))
+            larger += [results[same][1]] if same in results else []
 
     def of(pick):
         return statistics.median(pick(*both) for both in rounds)
@@ -113,11 +116,13 @@ def measure(name, bare, ours):
         return sorted(values)[len(rounds) // 4]
 
     added = [ours[1] - bare[1] for bare, ours in rounds]
-    quiet = quarter(ours[1] for _, ours in rounds) - quarter(bare[1] for bare, _ in rounds)
+    least = quarter(bare[1] for bare, _ in rounds)
+    quiet = quarter(ours[1] for _, ours in rounds) - least
+    beside = f"{quarter(larger) - least:9.2f}" if larger else f"{'-':>9}"
     print(
         f"{name:18}{of(lambda bare, _: bare[0]):10.0f}{of(lambda _, ours: ours[0]):10.0f}{of(lambda bare, ours: ours[0] / bare[0]):9.3f}"
         f"{of(lambda bare, _: bare[1]):10.2f}{of(lambda _, ours: ours[1]):10.2f}{statistics.median(added):9.2f}{quiet:9.2f}"
-        f"{of(lambda _, ours: ours[2]):11.2f}{aim:7}",
+        f"{beside}{of(lambda _, ours: ours[2]):11.2f}{aim:7}",
         flush=True,
     )
 
@@ -137,6 +142,19 @@ def instructions(side, scenario, count):
         return int(re.search(r"^(?:summary|totals): (\d+)", Path(out.name).read_text(), re.MULTILINE)[1])
 
 
+def answers(server):
+    """The two answers of a server's stub: headers but those that any server adds, and body."""
+    found = {}
+    for headers in ({}, dict([SIGNATURE.split(": ")])):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.request("GET", "/stub", headers=headers)
+        answer = connection.getresponse()
+        kept = {name: value for name, value in answer.getheaders() if name.lower() not in ("date", "content-length", "connection")}
+        found[str(answer.status)] = {"headers": kept, "body": answer.read().decode()}
+        connection.close()
+    return found
+
+
 def count_instructions():
     print(f"instructions a request, of {MANY - FEW} on one connection, events and their sending included")
     print(f"{'':18}{'bare':>10}{'ours':>10}{'added':>10}")
@@ -147,13 +165,15 @@ def count_instructions():
 
 def measure_all():
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors, {options.rounds} rounds of {options.seconds} s; CPU in µs a request")
-    print(f"{'':18}{'1/s bare':>10}{'1/s ours':>10}{'ratio':>9}{'CPU bare':>10}{'CPU ours':>10}{'added':>9}{'quiet':>9}{'reporting':>11}{'aim':>7}")
-    merchants = [Server(side, *(peer.address for peer in peers)) for side in ("bare", "ours")]
+    print(f"{'':18}{'1/s bare':>10}{'1/s ours':>10}{'ratio':>9}{'CPU bare':>10}{'CPU ours':>10}{'added':>9}{'quiet':>9}{'same':>9}{'reporting':>11}{'aim':>7}")
+    addresses = [peer.address for peer in peers]
+    merchants = [Server(side, *addresses) for side in ("bare", "ours")]
     try:
+        merchants.append(Server("same", *addresses, json.dumps(answers(merchants[1]))) if options.same else None)
         for scenario in SCENARIOS:
             measure(scenario, *merchants)
     finally:
-        for one in merchants:
+        for one in filter(None, merchants):
             one.stop()
     print(f"load {os.getloadavg()[0]:.1f}")
 
@@ -166,6 +186,7 @@ parser.add_argument("--rounds", type=int, default=15)
 parser.add_argument("--seconds", type=int, default=1)
 parser.add_argument("--connections", type=int, default=8)
 parser.add_argument("--instructions", action="store_true")
+parser.add_argument("--same", action="store_true", help="the server has a side \"same\"")
 options = parser.parse_args()
 peers = [Server("peer"), Server("peer")]
 try:

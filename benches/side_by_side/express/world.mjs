@@ -21,4 +21,5 @@ for (const server of [facilitator, backend]) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   urls.push(`http://127.0.0.1:${server.address().port}`);
 }
+process.on("disconnect", () => process.exit());
 process.send(urls);

@@ -2,14 +2,17 @@
 //
 //	server peer                                answers every request as facilitator and collector
 //	server bare|ours FACILITATOR COLLECTOR     a merchant: /free, /paid (asks the facilitator), /stub (asks nobody)
+//	server same FACILITATOR COLLECTOR ANSWERS  as bare, but /stub sends the larger answers that ours makes, given as JSON
 //
-// Prints its port and ends on SIGTERM. "bare" and "ours" differ in the middleware, and in nothing else.
+// Prints its port and ends on SIGTERM. "bare" and "ours" differ in the middleware, and in nothing else; what "same" takes
+// longer than "bare" is what the larger answers cost a server, whoever makes them.
 package main
 
 import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -52,6 +55,12 @@ func main() {
 		}
 		defer engine.Close(context.Background())
 		handler = engine.Middleware(merchant("http://" + os.Args[2]))
+	case len(os.Args) == 5 && os.Args[1] == "same":
+		var answers map[string]given
+		if err := json.Unmarshal([]byte(os.Args[4]), &answers); err != nil {
+			log.Fatal(err)
+		}
+		handler = sending(answers["402"], answers["200"])
 	default:
 		log.Fatal("server peer | server bare|ours FACILITATOR COLLECTOR")
 	}
@@ -81,6 +90,32 @@ func merchant(facilitator string) http.Handler {
 		receipt, err := ask(facilitator+"/settle", payment)
 		return base64.StdEncoding.EncodeToString(receipt), err
 	}))
+	return mux
+}
+
+// given is an answer that ours made.
+type given struct {
+	Headers map[string]string
+	Body    string
+}
+
+// sending is what selling does with a settlement that asks nobody, but with those answers.
+func sending(challenge, paid given) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/stub", func(w http.ResponseWriter, r *http.Request) {
+		status, sent := http.StatusPaymentRequired, challenge
+		if payment := r.Header.Get("PAYMENT-SIGNATURE"); payment != "" {
+			if _, err := base64.StdEncoding.DecodeString(payment); err != nil {
+				http.Error(w, err.Error(), http.StatusBadGateway)
+				return
+			}
+			status, sent = http.StatusOK, paid
+		}
+		for name, value := range sent.Headers {
+			w.Header().Set(name, value)
+		}
+		answer(w, status, sent.Body)
+	})
 	return mux
 }
 

@@ -8,4 +8,4 @@ out=$(realpath "${CARGO_TARGET_DIR:-target}")
 ln -sf libforge_x402.so "$out/release/libforge_x402.so.1"
 mkdir -p "$out/side_by_side_go"
 (cd benches/side_by_side/go && go build -tags forge_x402_checkout -o "$out/side_by_side_go/server" .)
-exec python3 benches/side_by_side/measure.py "$out/side_by_side_go/server" "$@"
+exec python3 benches/side_by_side/measure.py "$out/side_by_side_go/server" --same "$@"

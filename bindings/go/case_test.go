@@ -231,7 +231,7 @@ func asCame(lines []line) outcome {
 }
 
 func (o *outcome) apply(x *exchange) {
-	for _, e := range x.edits() {
+	for _, e := range x.edits(nil) {
 		o.edit(e.op, e.name.given, e.value)
 	}
 }

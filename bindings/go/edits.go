@@ -21,7 +21,8 @@ type edit struct {
 
 // applyEdits changes a header map as the verdict says. Names compare without case; the spelling in use stays.
 func applyEdits(header http.Header, x *exchange) {
-	edits := x.edits()
+	var room [fewEdits]edit
+	edits := x.edits(room[:0])
 	// One look at all keys serves every edit.
 	for key := range header {
 		for i := range edits {
@@ -54,6 +55,9 @@ func applyEdits(header http.Header, x *exchange) {
 		}
 	}
 }
+
+// fewEdits is what nearly every verdict has at most; beyond it they take memory of their own.
+const fewEdits = 8
 
 func removeAll(header http.Header, name string) {
 	for key := range header {

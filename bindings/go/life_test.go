@@ -64,6 +64,24 @@ func TestC30AHandlerThatPanicsIsReportedAndThePanicGoesOn(t *testing.T) {
 	}
 }
 
+// What the client has seen the beginning of keeps the status it came with.
+func TestC30AnAnswerThatBeganKeepsItsStatusWhenTheHandlerPanics(t *testing.T) {
+	c := newCollector(t)
+	m := serveForTest(t, Options{BackendURL: c.URL}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		io.WriteString(w, "data: 1\n\n")
+		panic(http.ErrAbortHandler)
+	})
+	conn, _ := m.conversation(t)
+	io.WriteString(conn, "GET /weather HTTP/1.1\r\nHost: x\r\nPAYMENT-SIGNATURE: "+payment+"\r\n\r\n")
+	var events []map[string]any
+	waitFor(t, func() bool { events = m.flushed(t, c, "interaction"); return len(events) == 1 })
+	if events[0]["status"] != 200.0 || events[0]["outcome"] == "delivered" {
+		t.Errorf("%v", events)
+	}
+}
+
 func TestTwoLayersAreOne(t *testing.T) {
 	c := newCollector(t)
 	e := openForTest(t, Options{BackendURL: c.URL})

@@ -267,11 +267,11 @@ func (x *exchange) body() ([]byte, bool) {
 	return spanBytes(x.answer.verdict.body), x.answer.verdict.flags&C.FX402_BODY_REPLACED != 0
 }
 
-// edits are the header changes of the newest verdict, in order; all their values are parts of one text.
-func (x *exchange) edits() []edit {
+// edits are the header changes of the newest verdict, in order, appended to room; all their values are parts of one text.
+func (x *exchange) edits(room []edit) []edit {
 	given := unsafe.Slice(x.answer.verdict.edits, int(x.answer.verdict.edits_len))
 	if len(given) == 0 {
-		return nil
+		return room
 	}
 	size := 0
 	for i := range given {
@@ -282,13 +282,13 @@ func (x *exchange) edits() []edit {
 	for i := range given {
 		text.Write(spanBytes(given[i].value))
 	}
-	edits, rest := make([]edit, len(given)), text.String()
+	rest := text.String()
 	for i := range given {
 		length := int(given[i].value.len)
-		edits[i] = edit{op: uint32(given[i].op), name: headerNameOf(spanBytes(given[i].name)), value: rest[:length]}
+		room = append(room, edit{op: uint32(given[i].op), name: headerNameOf(spanBytes(given[i].name)), value: rest[:length]})
 		rest = rest[length:]
 	}
-	return edits
+	return room
 }
 
 func (n *native) stats() Stats {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"unsafe"
 )
 
 // writer stands between a handler and the server's ResponseWriter. It shows the engine the head of a paid answer or of a
@@ -51,6 +52,8 @@ type held struct {
 	stated int
 	// The engine has seen the head and wants the body; until then limit is undecided.
 	wanted bool
+	// Where body begins, so that a short one takes no memory of its own.
+	room [96]byte
 }
 
 // undecided is how much of an answer is held before the engine is asked about its head alone: as much as net/http itself
@@ -89,13 +92,20 @@ func (w *writer) Write(data []byte) (int, error) {
 	return n, err
 }
 
+// WriteString is Write without a copy: what is held is copied anyway, and the inner writer is given the text.
 func (w *writer) WriteString(data string) (int, error) {
-	if w.phase == passing {
-		n, err := io.WriteString(w.inner, data)
-		w.wrote(int64(n), err)
-		return n, err
+	if w.phase == open {
+		w.begin(http.StatusOK)
 	}
-	return w.Write([]byte(data))
+	if w.phase == holding {
+		if w.hold(unsafe.Slice(unsafe.StringData(data), len(data))) {
+			return len(data), nil
+		}
+		w.letGo()
+	}
+	n, err := io.WriteString(w.inner, data)
+	w.wrote(int64(n), err)
+	return n, err
 }
 
 // begin decides what becomes of an answer with that status.
@@ -120,6 +130,7 @@ func (w *writer) begin(status int) {
 	w.held = &held{
 		snapshot: snapshotOf(status, w.engine.route(w.request), header), limit: undecided, stated: contentLength(header),
 	}
+	w.held.body = w.held.room[:0]
 	if w.held.stated > undecided {
 		w.ask()
 	}
@@ -156,7 +167,7 @@ func (w *writer) show(flags uint32, body []byte) {
 	}
 }
 
-// hold keeps a part of the body; false if it does not fit any more.
+// hold keeps a copy of a part of the body; false if it does not fit any more.
 func (w *writer) hold(data []byte) bool {
 	size := len(w.held.body) + len(data)
 	if size > w.held.limit && !w.held.wanted {

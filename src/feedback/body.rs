@@ -118,3 +118,43 @@ pub(crate) fn trailer(body: &[u8], link: &Link, id: FeedbackId) -> Found<Vec<u8>
     out.extend_from_slice(&wording::text_trailer(link, id.as_str()));
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whose id the members of `body` carry; an error: the members may be added.
+    fn carried(body: &str, layout: Layout, hint: bool) -> Result<Option<FeedbackId>, ()> {
+        match standing(body.as_bytes(), layout, hint).expect("a JSON object") {
+            Standing::Taken(id) => Ok(id),
+            Standing::Free { .. } => Err(()),
+        }
+    }
+
+    #[test]
+    fn a_body_is_taken_by_a_name_that_we_would_add() {
+        let id = id::parse(b"aqQMtjN9lCJnCAn54ZS7wQ");
+        for (body, with_hint, without, inside) in [
+            (r#"{"a":1}"#, Err(()), Err(()), None),
+            (r#"{"feedback_id":"aqQMtjN9lCJnCAn54ZS7wQ"}"#, Ok(id), Ok(id), id),
+            (r#"{"feedback_id":7}"#, Ok(None), Ok(None), None),
+            // Readers disagree about which of two counts.
+            (
+                r#"{"feedback_id":"aqQMtjN9lCJnCAn54ZS7wQ","feedback_id":"aqQMtjN9lCJnCAn54ZS7wQ"}"#,
+                Ok(None),
+                Ok(None),
+                None,
+            ),
+            (r#"{"feedback_url":"aqQMtjN9lCJnCAn54ZS7wQ"}"#, Ok(None), Ok(None), None),
+            // Without the hint this name is not ours.
+            (r#"{"rate_this_call":"aqQMtjN9lCJnCAn54ZS7wQ"}"#, Ok(None), Err(()), None),
+        ] {
+            assert_eq!(carried(body, Layout::Flat, true), with_hint, "{body}");
+            assert_eq!(carried(body, Layout::Flat, false), without, "{body}");
+            assert_eq!(carried(body, Layout::Nested, true), Err(()), "{body}");
+            let nested = format!(r#"{{"forge_feedback":{body}}}"#);
+            assert_eq!(carried(&nested, Layout::Flat, true), Err(()), "{nested}");
+            assert_eq!(carried(&nested, Layout::Nested, true), Ok(inside), "{nested}");
+        }
+    }
+}

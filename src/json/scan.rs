@@ -142,6 +142,7 @@ pub(crate) struct End {
     pub count: usize,
 }
 
+/// Passes the object at `start`; `inside` as for [`object_with`], `met` as for [`document_each`].
 fn named<const N: usize>(
     text: &[u8],
     start: usize,

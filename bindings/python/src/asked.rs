@@ -62,6 +62,7 @@ impl Asked {
         let path = path.cast::<PyString>().ok()?.to_str().ok()?;
         let mounted = known::<PyString>(scope, intern!(py, "root_path")).ok()?;
         let Some(mounted) = mounted else { return Some(path.to_owned()) };
+        // What the merchant's whole application is mounted under is no part of its routes.
         let outside = match &self.root {
             Some(root) => root.to_str(py).ok()?.chars().count(),
             None => 0,
